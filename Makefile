@@ -1,0 +1,37 @@
+# One verb for each habit. Every verb first sees to `.venv`, which is made once.
+PYTHON ?= python3
+TORCH_INDEX ?=
+BIN := .venv/bin
+CXX_SOURCES = $(shell find grader puzzles solutions tests -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp')
+
+.PHONY: help setup demo test lint format bench clean
+
+help:           ## what there is
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
+
+setup:          ## make .venv (TORCH_INDEX=url chooses PyTorch's build, PYTHON=python3.12 the Python)
+	@$(PYTHON) bootstrap.py $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
+
+demo: setup     ## grade puzzle 1 twice: the untouched skeletons, then the solutions
+	@$(BIN)/python tests/demo.py
+
+test: setup     ## all tests
+	@$(BIN)/python -m pytest
+
+lint: setup     ## ruff, mypy, clang-format
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
+
+format: setup   ## put every file into shape
+	@$(BIN)/ruff check --quiet --fix --exit-zero .
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/clang-format -i $(CXX_SOURCES)
+
+bench: setup    ## how long a learner waits
+	@$(BIN)/python tests/bench/startup.py
+
+clean:          ## remove .venv and what tools left in this folder
+	@rm -rf .venv build *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,235 @@
+"""Source → Build: one caged nvcc call makes the shared object, the PTX and the cubin together.
+
+    build(path) -> Build            in the content-keyed cache: the same bytes are compiled once
+    build_library("machine")        our own C++ (see native.py)
+
+What is kept of a build: the shared object with its PTX and cubin, and build.json with what was read from them. Nothing
+of the toolchain or of the ELF reader is loaded when the build is in the cache.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.cache import content_key, entry, mark_used, trim
+from grader.cage import Cage, Finished, protection, run
+from grader.cubin import Kernel, read_kernels
+from grader.diagnostics import in_source_terms
+from grader.forbidden import ASSEMBLER_LIST, outside_reads, refused_path
+from grader.hostlines import HostLines, read_host_code
+from grader.native import NativeBuildFailed, build_library
+from grader.toolchain import Toolchain, ToolMissing, find_toolchain
+
+__all__ = [
+    "Build",
+    "BuildFailed",
+    "HostLines",
+    "Kernel",
+    "NativeBuildFailed",
+    "ToolMissing",
+    "build",
+    "build_library",
+]
+
+DEFAULT_TARGET = 80
+_FORMAT = "1"
+_SECONDS = 120.0
+_MOST_BYTES = 1 << 20
+_MOST_DIAGNOSTICS = 1 << 18
+_KEPT = 256  # builds; one is about 100 KB
+
+
+class BuildFailed(Exception):
+    """The source does not compile.
+
+    `diagnostics` is what the compilers said, under the file's bare name (see `Build.source_name`). `forbidden` is the
+    line and path of the first #include or .incbin that reaches for what a source may not read.
+    """
+
+    def __init__(self, diagnostics: str, forbidden: tuple[int, str] | None, seconds: float) -> None:
+        super().__init__(diagnostics)
+        self.diagnostics = diagnostics
+        self.forbidden = forbidden
+        self.seconds = seconds
+
+
+@dataclass(frozen=True)
+class Build:
+    """A compiled source.
+
+    `source` is the learner's path, `source_name` the bare name it was compiled under (in line tables, in the PTX's
+    .file and in diagnostics). `target` is the architecture times ten: 80. `functions` gives, for each host function by
+    symbol, its first and last line. `seconds` is what the compilation took, now or, if `cached`, when it took place.
+    """
+
+    key: str
+    directory: Path
+    source: Path
+    source_name: str
+    target: int
+    library: Path
+    ptx: Path
+    cubin: Path
+    kernels: dict[str, Kernel]
+    host_lines: HostLines
+    functions: dict[str, tuple[int, int]]
+    warnings: str
+    seconds: float
+    cached: bool
+
+
+def build(source: Path, *, target: int = DEFAULT_TARGET, toolchain: Toolchain | None = None) -> Build:
+    """Compile `source` for `target`, or take what was compiled from the same bytes before.
+
+    Raises BuildFailed where the source does not compile, ToolMissing where a compiler is missing, OSError where the
+    file cannot be read.
+    """
+    toolchain = toolchain or find_toolchain()
+    job = _Job(source, source.read_bytes(), _name_in_cage(source), target, toolchain, build_library("runtime"))
+    made: list[float] = []
+
+    def make(directory: Path) -> None:
+        made.append(job.fill(directory))
+
+    directory = entry("builds", job.key, make)
+    try:
+        found = _load(directory, job, cached=not made)
+    except (OSError, ValueError, KeyError, TypeError):  # half an entry, after a power failure: make it anew
+        shutil.rmtree(directory, ignore_errors=True)
+        found = _load(entry("builds", job.key, make), job, cached=False)
+    if made:
+        trim("builds", _KEPT)
+    else:
+        mark_used(directory)
+    return found
+
+
+def _name_in_cage(source: Path) -> str:
+    """A name that no shell, linker or line table can misread; nearly always the file's own."""
+    return re.sub(r"[^A-Za-z0-9_.]", "_", source.stem).lstrip(".")[:100] + ".cu"
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One compilation: the source's bytes, read once, and with what they are compiled."""
+
+    source: Path
+    text: bytes
+    name: str
+    target: int
+    toolchain: Toolchain
+    runtime: Path
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return (
+            f"-gencode=arch=compute_{self.target},code=[compute_{self.target},sm_{self.target}]",
+            f"-ccbin={self.toolchain.host_compiler}",
+            "-cudart=none",
+            "-lineinfo",
+            "--keep",
+            "--no-compress",
+            "-std=c++17",
+            "-shared",
+            "-Xcompiler=-fPIC,-g1,-Wall,-Wextra",
+            f"-Xcompiler=-Wa\\,--MD\\,{ASSEMBLER_LIST}",
+            "-Xlinker=--no-undefined",  # a function declared and never defined is an error with a line, here
+        )
+
+    @property
+    def key(self) -> str:
+        runtime = self.runtime.parent.name
+        return content_key(_FORMAT, self.name, self.text, self.toolchain.identity, runtime, *self.flags)
+
+    def fill(self, directory: Path) -> float:
+        """Compile into `directory`; the seconds that it took."""
+        if len(self.text) > _MOST_BYTES:
+            raise BuildFailed(f"{self.source.name} is larger than {_MOST_BYTES} bytes", None, 0.0)
+        work = directory / "work"
+        work.mkdir()
+        (work / self.name).write_bytes(self.text)
+        finished = self._run(work)
+        said = self._said(finished, work)
+        self._raise_if_failed(finished, said, work)
+        stem = Path(self.name).stem
+        (work / "library.so").rename(directory / "library.so")
+        (work / f"{stem}.ptx").rename(directory / "kernel.ptx")
+        (work / f"{stem}.sm_{self.target}.cubin").rename(directory / "kernel.cubin")
+        shutil.rmtree(work)
+        _describe(directory, self.name, said, finished.seconds)
+        return finished.seconds
+
+    def _run(self, work: Path) -> Finished:
+        link = (f"-L{self.runtime.parent}", f"-l:{self.runtime.name}")
+        return run(
+            [self.toolchain.nvcc, *self.flags, *link, "-o", "library.so", self.name],
+            cage=Cage(read=(*self.toolchain.readable, self.runtime.parent), write=(work,)),
+            directory=work,
+            seconds=_SECONDS,
+            environment={
+                "PATH": f"{self.toolchain.host_compiler.parent}:/usr/bin:/bin",
+                "TMPDIR": str(work),
+                "LC_ALL": "C",
+            },
+            output_bytes=_MOST_DIAGNOSTICS,
+        )
+
+    def _said(self, finished: Finished, work: Path) -> str:
+        """What the compilers said, by lines of the source rather than of the PTX, and without the cage's paths."""
+        said = (finished.stderr + finished.stdout).decode(errors="replace").replace(f"{work}/", "")
+        ptx = work / f"{Path(self.name).stem}.ptx"
+        return in_source_terms(said, ptx.read_text(errors="replace") if said and ptx.is_file() else "", self.name)
+
+    def _raise_if_failed(self, finished: Finished, said: str, work: Path) -> None:
+        text = self.text.decode(errors="replace")
+        forbidden = None
+        if protection().files == "none":
+            forbidden = outside_reads(said, text, work, self.name, self.toolchain.readable)
+        if forbidden is not None:  # what was said may quote the file
+            said = f"{self.name}:{forbidden[0]}: error: {forbidden[1]}: Permission denied\n"
+        elif finished.returncode != 0:
+            forbidden = refused_path(said, text, self.source, self.name)
+        if finished.ended == "timeout":
+            said += f"nvcc did not come to an end in {_SECONDS:.0f} s\n"
+        if forbidden is not None or finished.returncode != 0:
+            raise BuildFailed(said, forbidden, finished.seconds)
+
+
+def _describe(directory: Path, name: str, warnings: str, seconds: float) -> None:
+    kernels = read_kernels(directory / "kernel.cubin")
+    host = read_host_code(directory / "library.so", name, set(kernels))
+    description = {
+        "kernels": [asdict(kernel) for kernel in kernels.values()],
+        "addresses": host.lines.addresses,
+        "lines": host.lines.lines,
+        "functions": host.functions,
+        "warnings": warnings,
+        "seconds": seconds,
+    }
+    (directory / "build.json").write_text(json.dumps(description))
+
+
+def _load(directory: Path, job: _Job, *, cached: bool) -> Build:
+    saved: dict[str, Any] = json.loads((directory / "build.json").read_text())
+    kernels = [Kernel.from_json(kernel) for kernel in saved["kernels"]]
+    return Build(
+        key=directory.name,
+        directory=directory,
+        source=job.source,
+        source_name=job.name,
+        target=job.target,
+        library=directory / "library.so",
+        ptx=directory / "kernel.ptx",
+        cubin=directory / "kernel.cubin",
+        kernels={kernel.name: kernel for kernel in kernels},
+        host_lines=HostLines(tuple(saved["addresses"]), tuple(saved["lines"])),
+        functions={symbol: (first, last) for symbol, (first, last) in saved["functions"].items()},
+        warnings=saved["warnings"],
+        seconds=saved["seconds"],
+        cached=cached,
+    )

@@ -1,0 +1,230 @@
+"""Finds puzzles, in the learner's workspace first, and resolves the names that people type.
+
+`puzzle_1`, `1`, `01`, `puzzle_01_vector_add` and `vector_add` mean puzzle 1; `1.3` and `vector_add_launch` mean its
+third part. Where a puzzle and a part share a name, the bare name is the puzzle.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from grader.puzzle import Part, Puzzle, PuzzleError
+
+_DIRECTORY = re.compile(r"puzzle_(\d{2})_(\w+)")
+_REGION_START = "// --- your code ---"
+_REGION_END = "// --- end ---"
+
+
+class UsageError(Exception):
+    """Something that was asked for does not exist or makes no sense; the message is one sentence and the next step."""
+
+
+@dataclass(frozen=True)
+class LocatedPuzzle:
+    """A puzzle on disk: `name` is its directory's name, "puzzle_01_vector_add"."""
+
+    puzzle: Puzzle
+    number: int
+    name: str
+    directory: Path
+    solutions: Path
+
+    @cached_property
+    def parts(self) -> tuple[Located, ...]:
+        return tuple(Located(part, self, index) for index, part in enumerate(self.puzzle.parts, 1))
+
+    @property
+    def topic(self) -> str:
+        """The name without its number: "vector_add"."""
+        return self.name.split("_", 2)[2]
+
+
+@dataclass(frozen=True)
+class Located:
+    """A part on disk; `index` is its number within the puzzle, from 1."""
+
+    part: Part
+    puzzle: LocatedPuzzle
+    index: int
+
+    @property
+    def label(self) -> str:
+        """What to type for it: "1.2"."""
+        return f"{self.puzzle.number}.{self.index}"
+
+    @property
+    def path(self) -> Path:
+        """The learner's own file."""
+        return self.puzzle.directory / f"{self.index}_{self.part.name}.cu"
+
+    @property
+    def solution_path(self) -> Path:
+        return self.puzzle.solutions / self.path.name
+
+    @property
+    def hints_path(self) -> Path:
+        return self.puzzle.directory / "hints.md"
+
+    def skeleton(self) -> str:
+        """The file as it was handed out: the solution with nothing between its markers."""
+        try:
+            return emptied(self.solution_path.read_text(encoding="utf-8"))
+        except OSError:
+            raise UsageError(
+                f"The skeleton of {self.label} cannot be made, because {self.solution_path} is missing; "
+                "run this from a checkout of the course that has its solutions folder."
+            ) from None
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All puzzles below one root, by number."""
+
+    root: Path
+    puzzles: tuple[LocatedPuzzle, ...]
+
+    def resolve(self, text: str, part_name: str | None = None) -> tuple[LocatedPuzzle, Located | None]:
+        """The puzzle that `text` means, and the part where `text` or `part_name` (an entry's name) names one."""
+        puzzle, part = self._resolve(text)
+        if part_name is None:
+            return puzzle, part
+        named = next((located for located in puzzle.parts if located.part.name == part_name), None)
+        if named is None:
+            names = ", ".join(located.part.name for located in puzzle.parts)
+            raise UsageError(f"Puzzle {puzzle.number} has no part {part_name!r}; its parts are {names}.")
+        if part is not None and part != named:
+            raise UsageError(f"{text!r} is part {part.label} and --part names {named.label}; name one of them.")
+        return puzzle, named
+
+    def _resolve(self, text: str) -> tuple[LocatedPuzzle, Located | None]:
+        whole = self._puzzle(text)
+        if whole is not None:
+            return whole, None
+        head, dot, tail = text.partition(".")
+        puzzle = self._puzzle(head) if dot else None
+        if puzzle is not None:
+            return puzzle, self._part_of(puzzle, text, tail)
+        for candidate in self.puzzles:
+            for located in candidate.parts:
+                if located.part.name == text:
+                    return candidate, located
+        raise UsageError(self._unknown(text))
+
+    def _puzzle(self, text: str) -> LocatedPuzzle | None:
+        number = re.fullmatch(r"(?:puzzle_)?0*(\d{1,4})", text, re.ASCII)
+        for puzzle in self.puzzles:
+            if text in (puzzle.name, puzzle.topic) or (number and int(number[1]) == puzzle.number):
+                return puzzle
+        return None
+
+    @staticmethod
+    def _part_of(puzzle: LocatedPuzzle, text: str, tail: str) -> Located:
+        for located in puzzle.parts:
+            if tail in (str(located.index), located.part.name):
+                return located
+        raise UsageError(
+            f"There is no part {text!r}: puzzle {puzzle.number} has parts "
+            f"{puzzle.number}.1 to {puzzle.number}.{len(puzzle.parts)}; `grader list` shows them."
+        )
+
+    def _unknown(self, text: str) -> str:
+        names = [name for puzzle in self.puzzles for name in (puzzle.name, puzzle.topic, f"puzzle_{puzzle.number}")]
+        names += [located.part.name for puzzle in self.puzzles for located in puzzle.parts]
+        close = difflib.get_close_matches(text, names, n=1)
+        suggestion = f"did you mean {close[0]!r}? " if close else ""
+        return f"There is no puzzle or part {text[:80]!r}; {suggestion}`grader list` shows all of them."
+
+
+def workspace_root(start: Path | None = None) -> Path:
+    """The nearest folder at or above `start` that holds puzzles, else the checkout that this package lies in."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if any(_puzzle_directories(folder)):
+            return folder
+    checkout = Path(__file__).resolve().parents[1]
+    if any(_puzzle_directories(checkout)):
+        return checkout
+    raise UsageError(
+        f"There are no puzzles at or above {here}; change into the course's folder, which holds `puzzles/`."
+    )
+
+
+def load_catalog(start: Path | None = None) -> Catalog:
+    """The puzzles of the workspace around `start` (by default the current folder)."""
+    root = workspace_root(start)
+    return Catalog(root, tuple(load_puzzle(directory, root) for directory in _puzzle_directories(root)))
+
+
+def load_puzzle(directory: Path, root: Path) -> LocatedPuzzle:
+    """Reads `directory/puzzle.py`; solutions lie in a folder of that name, in the workspace or beside this package."""
+    source = directory / "puzzle.py"
+    match = _DIRECTORY.fullmatch(directory.name)
+    spec = importlib.util.spec_from_file_location(f"grader_puzzle_{directory.name}", source)
+    if match is None or spec is None or spec.loader is None:
+        raise UsageError(
+            f"{source} cannot be loaded as a puzzle: its folder should be named as in puzzle_01_vector_add."
+        )
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        puzzle = module.puzzle
+    except PuzzleError as error:
+        raise UsageError(f"{source} contradicts itself: {error}") from error
+    except Exception as error:
+        raise UsageError(f"{source} cannot be loaded ({type(error).__name__}: {error}).") from error
+    if not isinstance(puzzle, Puzzle):
+        raise UsageError(f"{source} defines no `puzzle = Puzzle(...)`.")
+    return LocatedPuzzle(puzzle, int(match[1]), directory.name, directory, _solutions(directory.name, root))
+
+
+def _solutions(name: str, root: Path) -> Path:
+    own = root / "solutions" / name
+    return own if own.is_dir() else Path(__file__).resolve().parents[1] / "solutions" / name
+
+
+def _puzzle_directories(root: Path) -> list[Path]:
+    try:
+        folders = sorted((root / "puzzles").iterdir())
+    except OSError:
+        return []
+    return [folder for folder in folders if _DIRECTORY.fullmatch(folder.name) and (folder / "puzzle.py").is_file()]
+
+
+def regions(source: str) -> list[str]:
+    """The text between each pair of markers, `// --- your code ---` and `// --- end ---`, whole lines."""
+    found: list[str] = []
+    inside: list[str] | None = None
+    for line in source.splitlines(keepends=True):
+        match line.strip():
+            case text if text == _REGION_START:
+                inside = []
+            case text if text == _REGION_END and inside is not None:
+                found.append("".join(inside))
+                inside = None
+            case _ if inside is not None:
+                inside.append(line)
+    return found
+
+
+def emptied(source: str) -> str:
+    """`source` with nothing between its markers."""
+    kept: list[str] = []
+    inside = False
+    for line in source.splitlines(keepends=True):
+        inside = inside and line.strip() != _REGION_END
+        if not inside:
+            kept.append(line)
+        inside = inside or line.strip() == _REGION_START
+    return "".join(kept)
+
+
+def is_untouched(source: str) -> bool:
+    """Whether nothing but comments and blanks stands between the markers; False for a file that has none."""
+    found = regions(source)
+    comments = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+    return bool(found) and not any(comments.sub("", region).strip() for region in found)

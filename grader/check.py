@@ -1,0 +1,369 @@
+"""Cases × device → verdict: what `grader check` does for one part.
+
+A part is built, and its cases go group by group, easy first: each is recorded in the cage, then run twice on the
+software GPU and compared with PyTorch. The first case that fails ends the part unless all are asked for. A part whose
+cases are all right is recorded once more with a launch that fails, which an honest entry reports, and at its full
+size, which must be launchable too; then its goals are judged on what was counted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grader.catalog import Located, UsageError, emptied, is_untouched
+from grader.explain import Observation, diagnostics
+from grader.findings import Place
+from grader.puzzle import (
+    Case,
+    CaseEvidence,
+    Evidence,
+    KernelFact,
+    LaunchFact,
+    Shortfall,
+    call_by_name,
+)
+from grader.tools import Tools, TorchLoading, TorchMissing
+from grader.verdict import CaseResult, Finding, GoalResult, PartVerdict, Stage, State
+
+if TYPE_CHECKING:
+    from grader.build import Build, BuildFailed
+    from grader.record import Recording
+    from grader.record.plan import Plan
+    from grader.trial import Ran
+
+DEVICE = "software"
+BENCH_GROUP = "bench"
+_PRINTED_LINES, _PRINTED_CHARACTERS = 40, 4000
+_MOST_FINDINGS = 32
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A file to be judged as a part; `shown` is how the learner knows it, `is_solution` whether it is the reference."""
+
+    located: Located
+    source: Path
+    shown: str
+    is_solution: bool = False
+
+    def is_untouched(self) -> bool:
+        """Whether it is the skeleton still, comments apart."""
+        text = self.source.read_text(encoding="utf-8", errors="replace")
+        if not is_untouched(text):
+            return False
+        try:
+            return emptied(text) == self.located.skeleton()
+        except UsageError:
+            return True
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to judge: `cases`, as (group, case), replaces the part's own; `everything` goes on after a failed case."""
+
+    seed: int
+    device: str = "auto"
+    everything: bool = False
+    cases: Sequence[tuple[str, Case]] | None = None
+
+
+def check_part(submission: Submission, options: Options, tools: Tools, loading: TorchLoading) -> PartVerdict:
+    """Judges one file; whatever it does, a verdict comes out."""
+    return _PartCheck(submission, options, tools, loading).verdict()
+
+
+@dataclass
+class _PartCheck:
+    submission: Submission
+    options: Options
+    tools: Tools
+    loading: TorchLoading
+    stage: Stage = Stage.build
+    reason: str | None = None
+    findings: list[Finding] = field(default_factory=list)
+    results: list[CaseResult] = field(default_factory=list)
+    evidence: list[CaseEvidence] = field(default_factory=list)
+    goals: list[GoalResult] = field(default_factory=list)
+    reference_counters: Mapping[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    printed: str = ""
+
+    def __post_init__(self) -> None:
+        self.part = self.submission.located.part
+        self.place = Place(self.part, self.submission.located.label, self.submission.shown)
+        grouped = [(group, case) for group, cases in self.part.groups.items() for case in cases]
+        self.cases = list(self.options.cases) if self.options.cases is not None else grouped
+
+    def verdict(self) -> PartVerdict:
+        from grader.toolchain import ToolMissing
+
+        try:
+            state = self._judge()
+        except (ToolMissing, TorchMissing) as missing:
+            state, self.reason = State.unchecked, _as_sentence(str(missing))
+        except Exception as error:
+            state = State.unchecked
+            self.reason = f"The grader itself failed ({type(error).__name__}: {error}); your file may well be right."
+        if state is State.wrong and self.submission.is_untouched():
+            state = State.not_started
+        largest = self._largest()
+        return PartVerdict(
+            part=self.part.name,
+            label=self.submission.located.label,
+            state=state,
+            device=DEVICE if self.options.device == "auto" else self.options.device,
+            seed=self.options.seed,
+            stage=Stage.done if state is State.passed else self.stage,
+            file=self.submission.shown,
+            findings=tuple(self.findings[:_MOST_FINDINGS]),
+            cases=tuple(self.results),
+            not_reached=tuple(self._not_reached()),
+            goals=tuple(self.goals),
+            counters=largest.counters if largest is not None else {},
+            reference_counters=self.reference_counters,
+            printed=_readable(self.printed),
+            seconds={step: round(spent, 3) for step, spent in self.seconds.items()},
+            reason=self.reason,
+        )
+
+    def _not_reached(self) -> list[str]:
+        tried = {result.group for result in self.results}
+        return [group for group in dict.fromkeys(group for group, _ in self.cases) if group not in tried]
+
+    def _judge(self) -> State:
+        if self.options.device == "cuda":
+            self.reason = _why_no_gpu()
+            return State.unchecked
+        built = self._build()
+        if built is None:
+            return State.wrong
+        self._run_cases(built)
+        if not self.findings:
+            self._fail_a_launch(built)
+        if not self.findings:
+            self._record_full_size(built)
+        if self.findings:
+            return self._state_with_findings()
+        return self._judge_goals(built)
+
+    def _state_with_findings(self) -> State:
+        """A kernel that the software GPU cannot run is not wrong: nobody has seen it fail."""
+        if all(finding.kind == "unsupported" for finding in self.findings):
+            self.reason = self.findings[0].message
+            return State.unchecked
+        return State.wrong
+
+    # ---- build ----
+
+    def _build(self) -> Build | None:
+        from grader.build import BuildFailed
+
+        if not self.submission.source.read_bytes().strip():
+            self._found(Observation("missing_entry", facts={"variant": "empty"}))
+            return None
+        begun = time.perf_counter()
+        try:
+            return self.tools.build(self.submission.source)
+        except BuildFailed as failed:
+            self.findings += self._build_findings(failed)
+            return None
+        finally:
+            self._spent("build", begun)
+
+    def _build_findings(self, failed: BuildFailed) -> list[Finding]:
+        if failed.forbidden is not None:
+            line, path = failed.forbidden
+            facts = {"variant": "include", "path": path}
+            return [self.place.finding(Observation("forbidden_call", line=line, facts=facts))]
+        errors = diagnostics(failed.diagnostics)
+        if errors:
+            return [self.place.compile_error(error) for error in errors]
+        said = next((line.strip() for line in failed.diagnostics.splitlines() if line.strip()), "no word of why")
+        return [self.place.finding(Observation("compile_error", facts={"variant": "unplaced", "original": said}))]
+
+    # ---- cases ----
+
+    def _run_cases(self, built: Build) -> None:
+        recorded: dict[int, Recording] = {}
+        for number, (group, case) in enumerate(self.cases):
+            self.stage = Stage.record
+            recording = recorded.pop(number, None) or self._record(built, case)
+            if not self._host_is_right(recording, group, case):
+                if self.options.everything:
+                    continue
+                return
+            for later in range(number + 1, len(self.cases)):
+                if not self.loading.busy:
+                    break
+                if later not in recorded:  # PyTorch is still being imported: time for another one
+                    recorded[later] = self._record(built, self.cases[later][1])
+            self.loading.wait()
+            if not self._run(built, recording, group, case) and not self.options.everything:
+                return
+
+    def _record(self, built: Build, case: Case, *, inject: bool = False) -> Recording:
+        begun = time.perf_counter()
+        try:
+            return self.tools.record(built, self.part, case, inject=inject)
+        finally:
+            self._spent("record", begun)
+
+    def _host_is_right(self, recording: Recording, group: str, case: Case) -> bool:
+        self._print(recording.printed)
+        if not recording.findings:
+            return True
+        self._host_findings(recording, case)
+        self.results.append(
+            CaseResult(DEVICE, group, case.params, passed=False, inputs=case.inputs, offset=case.offset)
+        )
+        return False
+
+    def _host_findings(self, recording: Recording, case: Case) -> None:
+        place = self._at(case, recording)
+        for found in recording.findings:
+            self._add(place.finding(Observation(found.kind, line=found.line, facts=found.facts)))
+
+    def _run(self, built: Build, recording: Recording, group: str, case: Case) -> bool:
+        from grader.trial import Trial
+
+        self.stage = Stage.run
+        ran: Ran = Trial(self.part, group, case, built, recording.plan, self.options.seed).run(self.tools)
+        self.seconds["run"] = self.seconds.get("run", 0.0) + ran.seconds
+        self.stage = Stage.compare if ran.stage is Stage.done else ran.stage
+        self._print(ran.printed)
+        self.results.append(ran.result)
+        place = self._at(case, recording)
+        for seen in ran.observations:
+            finding = place.finding(seen)
+            if ran.pattern is not None and ran.stage is Stage.compare:
+                finding = _with_pattern(finding, ran.pattern.why)
+            self._add(finding)
+        self.evidence.append(CaseEvidence(group, case, launch_facts(recording.plan), ran.counters, {}))
+        return not ran.observations
+
+    # ---- once all cases are right ----
+
+    def _fail_a_launch(self, built: Build) -> None:
+        """Whether the entry tells its caller that a launch failed."""
+        case = next((judged.case for judged in self.evidence if judged.launches), None)
+        if case is not None:
+            self.stage = Stage.record
+            self._host_findings(self._record(built, case, inject=True), case)
+
+    def _record_full_size(self, built: Build) -> None:
+        """The bench case, launches only: a grid that CUDA refuses at full size is found here."""
+        if self.options.cases is None:
+            recording = self._record(built, self.part.bench)
+            self._host_findings(recording, self.part.bench)
+            facts = launch_facts(recording.plan)
+            self.evidence.append(CaseEvidence(BENCH_GROUP, self.part.bench, facts, {}, {}))
+
+    def _judge_goals(self, built: Build) -> State:
+        self.stage = Stage.goal
+        largest = self._largest()
+        if largest is not None:
+            self.reference_counters = self._reference_counters(largest)
+            place = self.evidence.index(largest)
+            self.evidence[place] = CaseEvidence(
+                largest.group, largest.case, largest.launches, largest.counters, self.reference_counters
+            )
+        evidence = Evidence(tuple(self.evidence), _kernel_facts(built))
+        for goal in self.part.goals:
+            missed = goal.check(evidence)
+            self.goals.append(GoalResult(goal.name, goal.sentence, missed is None))
+            if missed is not None:
+                shortfall = missed if isinstance(missed, Shortfall) else Shortfall(missed)
+                facts = {"sentence": f"{goal.sentence} {shortfall.sentence}", "reason": shortfall.sentence}
+                self._found(Observation(goal.kind, line=shortfall.line, kernel=shortfall.kernel, facts=facts))
+        return State.goal_open if self.findings else State.passed
+
+    def _largest(self) -> CaseEvidence | None:
+        """The judged case that moves most bytes; its counters are the ones shown."""
+        judged = [evidence for evidence in self.evidence if evidence.group != BENCH_GROUP]
+        return max(judged, key=lambda evidence: call_by_name(self.part.work, evidence.case.params).bytes, default=None)
+
+    def _reference_counters(self, largest: CaseEvidence) -> Mapping[str, Any]:
+        """What the reference solution counts on the same case; nothing where it is not at hand."""
+        from grader.build import BuildFailed
+        from grader.trial import count_once
+
+        if self.submission.is_solution:
+            return largest.counters
+        solution = self.submission.located.solution_path
+        if not solution.is_file():
+            return {}
+        begun = time.perf_counter()
+        try:
+            built = self.tools.build(solution)
+        except BuildFailed:
+            return {}
+        plan = self.tools.record(built, self.part, largest.case, inject=False).plan
+        counters = count_once(self.part, largest.case, built, plan, self.options.seed, self.tools)
+        self._spent("reference", begun)
+        return counters
+
+    # ---- notes ----
+
+    def _at(self, case: Case, recording: Recording) -> Place:
+        return Place(self.part, self.place.label, self.place.file, case, launch_facts(recording.plan))
+
+    def _found(self, seen: Observation) -> None:
+        self._add(self.place.finding(seen))
+
+    def _add(self, finding: Finding) -> None:
+        """One finding a kind, line and buffer: a later case shows the same again."""
+        known = {(other.kind, other.line, other.other_line, other.buffer) for other in self.findings}
+        if (finding.kind, finding.line, finding.other_line, finding.buffer) not in known:
+            self.findings.append(finding)
+
+    def _spent(self, step: str, begun: float) -> None:
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - begun
+
+    def _print(self, text: str) -> None:
+        if len(self.printed) < _PRINTED_CHARACTERS:
+            self.printed += text
+
+
+def launch_facts(plan: Plan) -> tuple[LaunchFact, ...]:
+    """The launches of a plan in stream order, as goals see them."""
+    from grader.record.plan import Launch
+
+    return tuple(
+        LaunchFact(operation.kernel, operation.grid, operation.block, operation.shared, operation.line)
+        for operation in plan.operations
+        if isinstance(operation, Launch)
+    )
+
+
+def _kernel_facts(built: Build) -> dict[str, KernelFact]:
+    return {
+        name: KernelFact(kernel.registers, kernel.static_shared, kernel.local) for name, kernel in built.kernels.items()
+    }
+
+
+def _with_pattern(finding: Finding, why: str) -> Finding:
+    from dataclasses import replace
+
+    return replace(finding, why=why) if why else finding
+
+
+def _as_sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def _why_no_gpu() -> str:
+    if not Path("/dev/nvidiactl").exists():
+        return "No NVIDIA GPU was found here: leave --device away, and the software GPU judges."
+    return "This version of the grader judges on the software GPU only: leave --device away."
+
+
+def _readable(text: str) -> str:
+    """The first lines of what was printed, without characters that move a terminal's cursor or change its colours."""
+    kept = "".join(character for character in text if character in "\n\t" or character.isprintable())
+    lines = kept.splitlines()
+    shown = "\n".join(lines[:_PRINTED_LINES])[:_PRINTED_CHARACTERS]
+    return shown + ("\n…" if len(lines) > _PRINTED_LINES or len(shown) < len(kept.rstrip("\n")) else "")

@@ -1,0 +1,156 @@
+"""The command `grader check`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from grader.catalog import Located, LocatedPuzzle, UsageError, load_catalog
+from grader.check import Options, Submission, check_part
+from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.target import chosen_cases, file_submission, own_submission, solution_submission
+from grader.hints import read_hints
+from grader.progress import PartProgress, Progress
+from grader.puzzle import Case
+from grader.tools import TorchLoading, default_tools
+from grader.verdict import PartVerdict, Verdict
+
+_SEEDS = 1_000_000
+
+
+class Device(StrEnum):
+    """What judges the values."""
+
+    auto = "auto"
+    software = "software"
+    cuda = "cuda"
+
+
+def check(
+    puzzle: PuzzleArgument,
+    part: PartOption = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Judge this file in the place of the part's own.")
+    ] = None,
+    solution: Annotated[bool, typer.Option("--solution", help="Judge the reference solution.")] = False,
+    device: Annotated[Device, typer.Option(help="Where the kernels run.")] = Device.auto,
+    case: Annotated[str | None, typer.Option(metavar="M=65,N=33", help="Only the case of these sizes.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="Repeat the inputs of this seed.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Do not stop at the first part or case that fails.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object and nothing else.")] = False,
+) -> None:
+    """Judge a puzzle, part by part, or one part of it.
+
+    Exit code: 0 passed, 1 not passed, 2 bad usage, 3 could not be judged here.
+    """
+    if file is not None and solution:
+        raise UsageError("--file and --solution exclude each other; give one of them.")
+    catalog = load_catalog()
+    located_puzzle, located = catalog.resolve(puzzle, part)
+    session = _Session(
+        puzzle=located_puzzle,
+        submissions=_submissions(located_puzzle, located, file, solution),
+        device=device.value,
+        case=case,
+        seed=seed,
+        everything=everything,
+        as_json=as_json,
+        progress=Progress(catalog.root) if file is None and not solution else None,
+    )
+    raise typer.Exit(session.run())
+
+
+def _submissions(puzzle: LocatedPuzzle, located: Located | None, file: str | None, solution: bool) -> list[Submission]:
+    if file is not None:
+        return [file_submission(located, puzzle, file)]
+    chosen = [located] if located is not None else [part for part in puzzle.parts if not part.part.extra]
+    return [solution_submission(part) if solution else own_submission(part) for part in chosen]
+
+
+@dataclass
+class _Session:
+    """One call of the command; `progress` is None where nothing is to be noted."""
+
+    puzzle: LocatedPuzzle
+    submissions: Sequence[Submission]
+    device: str
+    case: str | None
+    seed: int | None
+    everything: bool
+    as_json: bool
+    progress: Progress | None
+    fresh_seed: int = field(default_factory=lambda: secrets.randbelow(_SEEDS))
+
+    def run(self) -> int:
+        chosen = [self._chosen_cases(submission) for submission in self.submissions]
+        loading, tools = TorchLoading(), default_tools()
+        judged: list[PartVerdict] = []
+        for submission, cases in zip(self.submissions, chosen, strict=True):
+            options = Options(self._seed_for(submission), self.device, self.everything, cases)
+            judged.append(check_part(submission, options, tools, loading))
+            self._note(judged[-1])
+            if not self.as_json:
+                self._print(submission, judged[-1])
+            if not judged[-1].passed and not self.everything:
+                break
+        remaining = tuple(submission.located.label for submission in self.submissions[len(judged) :])
+        verdict = Verdict(self.puzzle.name, self.puzzle.puzzle.title, tuple(judged), remaining)
+        self._finish(verdict)
+        return verdict.exit_code
+
+    def _chosen_cases(self, submission: Submission) -> Sequence[tuple[str, Case]] | None:
+        return None if self.case is None else chosen_cases(submission.located.part, self.case)
+
+    def _seed_for(self, submission: Submission) -> int:
+        if self.seed is not None:
+            return self.seed
+        failed = self._noted(submission.located).failed_seed
+        return self.fresh_seed if failed is None else failed
+
+    def _noted(self, located: Located) -> PartProgress:
+        return self.progress.part(self.puzzle.name, located.part.name) if self.progress else PartProgress()
+
+    def _note(self, verdict: PartVerdict) -> None:
+        """A single case says too little to call a part passed."""
+        if self.progress is not None and not (verdict.passed and self.case is not None):
+            last = verdict.findings[0].kind if verdict.findings else None
+            self.progress.note_check(self.puzzle.name, verdict.part, verdict.state, verdict.seed, last)
+
+    def _print(self, submission: Submission, verdict: PartVerdict) -> None:
+        from rich.console import Console
+
+        from grader.report import Surroundings, print_part
+
+        located = submission.located
+        parts = self.puzzle.parts
+        hints = read_hints(located.hints_path, located.path.stem)
+        following = next((part.label for part in parts[located.index :]), None)
+        around = Surroundings(
+            number=self.puzzle.number,
+            title=self.puzzle.puzzle.title,
+            index=located.index,
+            parts=len(parts),
+            source=submission.source.read_text(encoding="utf-8", errors="replace"),
+            hints=len(hints),
+            hints_seen=len(self._noted(located).hints),
+            following=following,
+            own_file=self.progress is not None,
+        )
+        print_part(Console(highlight=False), verdict, around)
+
+    def _finish(self, verdict: Verdict) -> None:
+        if self.as_json:
+            typer.echo(verdict.to_json())
+        elif len(self.submissions) > 1:
+            from rich.console import Console
+
+            from grader.report import print_summary
+
+            print_summary(Console(highlight=False), verdict, self.puzzle.number, stopped=not self.everything)

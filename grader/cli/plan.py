@@ -1,0 +1,111 @@
+"""The command `grader plan`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.catalog import LocatedPuzzle, UsageError, load_catalog
+from grader.cli.names import PartOption
+from grader.cli.target import chosen_cases, file_submission, own_submission, shown_path, solution_submission
+
+if TYPE_CHECKING:
+    from grader.catalog import Located
+    from grader.check import Submission
+    from grader.record.plan import Plan
+
+NOT_PASSED, UNCHECKED = 1, 3
+
+
+def plan(
+    puzzle: Annotated[str | None, typer.Argument(metavar="PUZZLE[.PART]", help="1, 1.2, puzzle_1, …")] = None,
+    part: PartOption = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Record this file in the place of the part's own.")
+    ] = None,
+    solution: Annotated[bool, typer.Option("--solution", help="Record the reference solution.")] = False,
+    case: Annotated[
+        str | None, typer.Option(metavar="M=65,N=33", help="The sizes; by default the part's first case.")
+    ] = None,
+    save: Annotated[str | None, typer.Option(metavar="FILE", help="Write the plan there instead.")] = None,
+    load: Annotated[str | None, typer.Option(metavar="FILE", help="Check a saved plan and print it.")] = None,
+) -> None:
+    """Print what an entry asks of the GPU, as JSON.
+
+    Launches, copies and fills stand in stream order. Of a puzzle, the plans of all its parts, one a line.
+    """
+    if load is not None:
+        typer.echo(_loaded(load))
+        return
+    if puzzle is None:
+        raise UsageError(
+            "Name a puzzle or part to record, such as `grader plan 1.2 --solution`, or a file with --load."
+        )
+    located_puzzle, located = load_catalog().resolve(puzzle, part)
+    submissions = _submissions(located_puzzle, located, file, solution)
+    if save is not None and len(submissions) > 1:
+        raise UsageError(f"--save writes the plan of one part; name one, such as {submissions[0].located.label}.")
+    plans = [_record(submission, case) for submission in submissions]
+    from grader.record.plan import to_json
+
+    text = "\n".join(to_json(recorded) for recorded in plans)
+    if save is None:
+        typer.echo(text)
+    else:
+        _write(Path(save), text)
+
+
+def _submissions(
+    puzzle: LocatedPuzzle, located: Located | None, file: str | None, solution: bool
+) -> Sequence[Submission]:
+    if file is not None:
+        if solution:
+            raise UsageError("--file and --solution exclude each other; give one of them.")
+        return [file_submission(located, puzzle, file)]
+    chosen = [located] if located is not None else list(puzzle.parts)
+    return [solution_submission(one) if solution else own_submission(one) for one in chosen]
+
+
+def _record(submission: Submission, case: str | None) -> Plan:
+    from grader.build import BuildFailed, build
+    from grader.cache import ToolMissing
+    from grader.record import record
+
+    part = submission.located.part
+    chosen = next(iter(part.cases())) if case is None else chosen_cases(part, case)[0][1]
+    try:
+        recording = record(build(submission.source), part, chosen)
+    except ToolMissing as missing:
+        typer.echo(f"grader: {missing}", err=True)
+        raise typer.Exit(UNCHECKED) from None
+    except BuildFailed:
+        _refuse(submission, "does not compile")
+    if recording.findings:
+        _refuse(submission, f"shows {recording.findings[0].kind} when it is recorded")
+    return recording.plan
+
+
+def _refuse(submission: Submission, what: str) -> None:
+    typer.echo(f"grader: {submission.shown} {what}; `grader check {submission.located.label}` says more.", err=True)
+    raise typer.Exit(NOT_PASSED)
+
+
+def _loaded(name: str) -> str:
+    from grader.record.plan import PlanInvalid, load, to_json
+
+    try:
+        return to_json(load(Path(name)))
+    except OSError as error:
+        raise UsageError(f"{shown_path(Path(name))} cannot be read: {error.strerror or error}.") from None
+    except PlanInvalid as error:
+        raise UsageError(f"{shown_path(Path(name))} holds no plan: {error}.") from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{shown_path(path)} cannot be written: {error.strerror or error}.") from None

@@ -1,0 +1,126 @@
+"""What a command is about: the puzzle and part that were named, and the file to judge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.catalog import Located, LocatedPuzzle, UsageError
+from grader.check import Submission
+from grader.puzzle import Case, Number, Part, PuzzleError, Scalar, shape_of
+
+_LARGEST_SOURCE = 1 << 20  # bytes; a part is about 80 lines
+
+
+def own_submission(located: Located) -> Submission:
+    """The learner's own file for a part."""
+    if not located.path.exists():
+        raise UsageError(
+            f"{shown_path(located.path)} is missing; `grader reset {located.label}` brings the skeleton back."
+        )
+    return Submission(located, readable_source(located.path), shown_path(located.path))
+
+
+def solution_submission(located: Located) -> Submission:
+    """The reference in the place of the learner's file."""
+    if not located.solution_path.exists():
+        raise UsageError(f"There is no solution of {located.label}: {shown_path(located.solution_path)} is missing.")
+    return Submission(located, located.solution_path, shown_path(located.solution_path), is_solution=True)
+
+
+def file_submission(located: Located | None, puzzle: LocatedPuzzle, file: str) -> Submission:
+    """Any file in the place of the learner's; the part has to be named, because a file does not say which it is."""
+    if located is None and len(puzzle.parts) > 1:
+        names = ", ".join(part.part.name for part in puzzle.parts)
+        raise UsageError(f"--file stands in for one part's file; say which with --part: {names}.")
+    path = Path(file)
+    return Submission(located or puzzle.parts[0], readable_source(path), file)
+
+
+def readable_source(path: Path) -> Path:
+    """`path`, once it is known to be a source that can be judged."""
+    shown = shown_path(path)
+    try:
+        if path.is_dir():
+            raise UsageError(f"{shown} is a folder; name the .cu file in it.")
+        if not path.exists():
+            raise UsageError(f"There is no file {shown}.")
+        if not path.is_file():
+            raise UsageError(f"{shown} is no ordinary file.")
+        if path.stat().st_size > _LARGEST_SOURCE:
+            raise UsageError(
+                f"{shown} has {path.stat().st_size:,} bytes; the file of a part has at most {_LARGEST_SOURCE:,}."
+            )
+        text = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read: {error.strerror or error}.") from None
+    except ValueError:
+        raise UsageError("--file names no path that can exist.") from None
+    if b"\0" in text or not _is_text(text):
+        raise UsageError(f"{shown} is no text in UTF-8; a part is a .cu source file.")
+    return path
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def shown_path(path: Path) -> str:
+    """Relative to the current folder where it lies below it, so that it can be clicked and typed."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links and show another name
+    try:
+        return str(absolute.relative_to(Path.cwd()))
+    except ValueError:
+        return str(absolute)
+
+
+def chosen_cases(part: Part, text: str) -> Sequence[tuple[str, Case]]:
+    """The cases that `--case M=65,N=33` means: the part's own of these sizes, else one new case.
+
+    Scalars that are left out are those of the part's first case.
+    """
+    given = _numbers(part, text)
+    own = [(group, case) for group, cases in part.groups.items() for case in cases]
+    matching = [(group, case) for group, case in own if given.items() <= case.params.items()]
+    if matching:
+        return matching
+    first = own[0][1]
+    case = Case.of({**first.params, **given})
+    try:
+        for buffer in part.buffers:
+            shape_of(buffer, case.params)
+    except PuzzleError as error:
+        raise UsageError(f"--case {text} cannot be: {error}") from None
+    return [("--case", case)]
+
+
+def _numbers(part: Part, text: str) -> dict[str, Number]:
+    scalars = {scalar.name: scalar for scalar in part.scalars}
+    given: dict[str, Number] = {}
+    for piece in text.split(","):
+        name, equals, value = piece.strip().partition("=")
+        if not equals or name not in scalars:
+            raise UsageError(f"--case wants {','.join(f'{known}=…' for known in scalars)}, not {piece.strip()!r}.")
+        if name in given:
+            raise UsageError(f"--case gives {name} twice; give it once.")
+        given[name] = _number(scalars[name], value.strip())
+    return given
+
+
+def _number(scalar: Scalar, value: str) -> Number:
+    try:
+        if scalar.dtype.is_float:
+            return float(value)
+        number = int(value.replace("_", ""))
+    except ValueError:
+        raise UsageError(f"--case: {scalar.name} is a number, not {value[:40]!r}.") from None
+    if not -(2 ** (8 * scalar.dtype.bytes - 1)) <= number < 2 ** (8 * scalar.dtype.bytes - 1):
+        raise UsageError(
+            f"--case: {scalar.name} = {number} does not fit the {8 * scalar.dtype.bytes} bits of {scalar.dtype.name}."
+        )
+    return number

@@ -1,0 +1,231 @@
+"""Results against the reference: every element, the tolerance, and what kind of wrong it is.
+
+The reference runs in float64 on the very inputs that the entry received. An element is right if it is within the
+part's tolerance, is the same infinity, or is NaN where NaN is expected. Below the type's smallest normal number the
+tolerance is never less than the spacing of its denormals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+
+from grader.inputs import TORCH_TYPES
+from grader.puzzle import Buffer, Case, Part, PuzzleError, Tolerance, call_by_name, scalar_value, shape_of
+
+Tensors = Mapping[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """A narrower type that the wrong values fit; `digits` are its significant bits."""
+
+    name: str
+    digits: int
+
+
+@dataclass(frozen=True)
+class BufferComparison:
+    """One result against its reference: flat float64 tensors, `wrong` a mask over all elements.
+
+    Errors are the largest over all elements, infinite where one of the two is not finite.
+    """
+
+    buffer: Buffer
+    shape: tuple[int, ...]
+    got: torch.Tensor
+    expected: torch.Tensor
+    wrong: torch.Tensor
+    max_abs_error: float
+    max_rel_error: float
+    narrow: Narrow | None
+
+    @property
+    def count(self) -> int:
+        return int(self.wrong.sum())
+
+    @property
+    def first(self) -> int:
+        """The flat index of the first wrong element; there is at least one."""
+        return int(self.wrong.nonzero()[0])
+
+    @property
+    def not_a_number(self) -> torch.Tensor:
+        """Mask of the elements that are NaN where none is expected."""
+        return self.wrong & self.got.isnan() & ~self.expected.isnan()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All results of a run, in the order of the part's parameters."""
+
+    buffers: tuple[BufferComparison, ...]
+
+    @property
+    def checked(self) -> int:
+        return sum(buffer.got.numel() for buffer in self.buffers)
+
+    @property
+    def wrong(self) -> int:
+        return sum(buffer.count for buffer in self.buffers)
+
+    @property
+    def max_abs_error(self) -> float:
+        return max((buffer.max_abs_error for buffer in self.buffers), default=0.0)
+
+    @property
+    def max_rel_error(self) -> float:
+        return max((buffer.max_rel_error for buffer in self.buffers), default=0.0)
+
+    def first_wrong(self) -> BufferComparison | None:
+        """The first result that has a wrong element."""
+        return next((buffer for buffer in self.buffers if buffer.count), None)
+
+
+def reference_results(
+    part: Part, case: Case, inputs: Tensors, dtype: torch.dtype = torch.float64
+) -> dict[str, torch.Tensor]:
+    """What the part's reference gives for these inputs, computed in `dtype`; integers stay int64."""
+    values: dict[str, object] = {
+        name: tensor.to(dtype) if tensor.is_floating_point() else tensor.long() for name, tensor in inputs.items()
+    }
+    values |= {scalar.name: scalar_value(scalar, case.params) for scalar in part.scalars}
+    given = call_by_name(part.reference, values)
+    results = given if isinstance(given, tuple) else (given,)
+    if len(results) != len(part.results):
+        raise PuzzleError(f"{part.name}: the reference gives {len(results)} results for {len(part.results)} buffers.")
+    named = {buffer.name: result for buffer, result in zip(part.results, results, strict=True)}
+    for buffer in part.results:
+        if tuple(named[buffer.name].shape) != shape_of(buffer, case.params):
+            raise PuzzleError(
+                f"{part.name}: the reference gives {buffer.name} the shape {tuple(named[buffer.name].shape)}, "
+                f"not {shape_of(buffer, case.params)}."
+            )
+    return named
+
+
+def compare(part: Part, case: Case, inputs: Tensors, results: Tensors) -> Comparison:
+    """Compares what a run left in `results` with the reference on `inputs`, the values from before the run."""
+    expected = reference_results(part, case, inputs)
+    compared = []
+    for buffer in part.results:
+        got, wanted = results[buffer.name].flatten(), expected[buffer.name].flatten().double()
+        compared.append(_compare_buffer(part, case, buffer, inputs, got.double(), wanted))
+    return Comparison(tuple(compared))
+
+
+def _compare_buffer(
+    part: Part, case: Case, buffer: Buffer, inputs: Tensors, got: torch.Tensor, expected: torch.Tensor
+) -> BufferComparison:
+    expected = _as_far_as_the_type_reaches(expected, buffer)
+    error = (got - expected).abs()
+    same = (got == expected) | (got.isnan() & expected.isnan())
+    error = error.masked_fill(same, 0.0).nan_to_num(nan=math.inf, posinf=math.inf)
+    wrong = ~same & ~(error <= allowed_error(part.tolerance, buffer, expected))
+    relative = (error / expected.abs()).masked_fill(error == 0, 0.0).nan_to_num(nan=math.inf, posinf=math.inf)
+    narrow = None
+    if bool(wrong.any()) and buffer.dtype.is_float:
+        narrow = _narrow_fit(part, case, buffer, inputs, got, expected, wrong)
+    return BufferComparison(
+        buffer=buffer,
+        shape=shape_of(buffer, case.params),
+        got=got,
+        expected=expected,
+        wrong=wrong,
+        max_abs_error=float(error.max()) if error.numel() else 0.0,
+        max_rel_error=float(relative.max()) if relative.numel() else 0.0,
+        narrow=narrow,
+    )
+
+
+def _as_far_as_the_type_reaches(expected: torch.Tensor, buffer: Buffer) -> torch.Tensor:
+    """Infinity where the right value is too large for the result's type; the rest stays unrounded."""
+    if not buffer.dtype.is_float:
+        return expected
+    rounded = expected.to(TORCH_TYPES[buffer.dtype.name]).double()
+    return torch.where(rounded.isinf(), rounded, expected)
+
+
+def allowed_error(tolerance: Tolerance, buffer: Buffer, expected: torch.Tensor) -> torch.Tensor:
+    """How far each element may be from `expected`."""
+    info = torch.finfo(TORCH_TYPES[buffer.dtype.name]) if buffer.dtype.is_float else None
+    floor = info.smallest_normal * info.eps if info is not None else 0.0
+    allowed = tolerance.absolute + tolerance.relative * expected.abs()
+    return allowed.nan_to_num(nan=0.0, posinf=0.0).clamp(min=max(floor, tolerance.absolute))
+
+
+# ---- arithmetic in a narrower type ----------------------------------------------------------------------------------
+
+
+def _narrow_fit(
+    part: Part,
+    case: Case,
+    buffer: Buffer,
+    inputs: Tensors,
+    got: torch.Tensor,
+    expected: torch.Tensor,
+    wrong: torch.Tensor,
+) -> Narrow | None:
+    """The narrower type whose arithmetic explains all the wrong values, if one does.
+
+    The reference is computed again with inputs rounded to the type, then also with every operation in it, then only
+    the result is rounded. One of these must be nearer to the values than the right result is, by a factor of 8 in the
+    mean and nowhere further away than the type's own rounding of the largest value.
+    """
+    if not bool(got[wrong].isfinite().any()):
+        return None
+    for narrow, attempts in _attempts(part, case, buffer, inputs, expected):
+        for attempt in attempts:
+            if _explains(attempt.flatten(), got, expected, wrong, narrow.digits):
+                return narrow
+    return None
+
+
+def _attempts(
+    part: Part, case: Case, buffer: Buffer, inputs: Tensors, expected: torch.Tensor
+) -> Iterator[tuple[Narrow, Iterator[torch.Tensor]]]:
+    own = torch.finfo(TORCH_TYPES[buffer.dtype.name]).eps
+    for narrow, dtype in (
+        (Narrow("half", 11), torch.float16),
+        (Narrow("TF32", 11), None),
+        (Narrow("bfloat16", 8), torch.bfloat16),
+    ):
+        if 2.0 ** (1 - narrow.digits) <= own:
+            continue
+        yield narrow, _attempts_in(part, case, buffer, inputs, expected, dtype)
+
+
+def _attempts_in(
+    part: Part, case: Case, buffer: Buffer, inputs: Tensors, expected: torch.Tensor, dtype: torch.dtype | None
+) -> Iterator[torch.Tensor]:
+    rounded: Callable[[torch.Tensor], torch.Tensor] = _to_tf32 if dtype is None else lambda tensor: tensor.to(dtype)
+    narrow_inputs = {name: rounded(tensor) if tensor.is_floating_point() else tensor for name, tensor in inputs.items()}
+    yield reference_results(part, case, narrow_inputs)[buffer.name]
+    if dtype is None:
+        return
+    with contextlib.suppress(RuntimeError):  # PyTorch may have no such operation in this type on the CPU
+        yield reference_results(part, case, narrow_inputs, dtype)[buffer.name].double()
+    yield expected.to(dtype).double()
+
+
+def _to_tf32(tensor: torch.Tensor) -> torch.Tensor:
+    """Rounds to TF32's 11 significant bits, to nearest, ties away from zero, as `cvt.rna.tf32.f32` does."""
+    bits = tensor.float().view(torch.int32)
+    return ((bits + 0x1000) & ~0x1FFF).view(torch.float32)
+
+
+def _explains(
+    attempt: torch.Tensor, got: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor, digits: int
+) -> bool:
+    attempt, got, expected = attempt.double()[wrong], got[wrong], expected[wrong]
+    both = got.isfinite() & attempt.isfinite() & expected.isfinite()
+    if not bool(both.any()) or not bool((both | (attempt == got)).all()):
+        return False
+    attempt, got, expected = attempt[both], got[both], expected[both]
+    nearer = float((attempt - got).abs().mean()) * 8 <= float((expected - got).abs().mean())
+    rounding = 2.0**-digits * float(torch.maximum(expected.abs().max(), got.abs().max()))
+    return nearer and float((attempt - got).abs().max()) <= 4 * rounding

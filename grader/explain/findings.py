@@ -1,0 +1,236 @@
+"""Findings in a learner's words: picks the variant of each sentence by the facts; the words are the catalogue's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from grader.explain.catalogue import has, sentence
+from grader.explain.observation import Coordinates, Mark, Observation, Said, Setting
+
+Facts = dict[str, Any]
+
+_VECTORS = {8: "float2", 16: "float4"}
+_FAR = 1 << 28  # an index this far outside comes from an overflow, not from a missing guard
+
+
+def say(seen: Observation, setting: Setting) -> Said:
+    """Message, reason and marks for one observation."""
+    facts = _facts(seen, setting)
+    message = _VARIANTS.get(seen.kind, _plain)(seen, facts)
+    why = _WHYS.get(seen.kind, _plain)(seen, facts)
+    return Said(_told(seen.kind, "message", message, facts), _told(seen.kind, "why", why, facts), _marks(seen, facts))
+
+
+def _told(kind: str, slot: str, variant: str, facts: Facts) -> str:
+    return sentence(kind, slot, variant if has(kind, slot, variant) else "plain", facts=facts)
+
+
+# ---- facts ----------------------------------------------------------------------------------------------------------
+
+
+def _facts(seen: Observation, setting: Setting) -> Facts:
+    facts: Facts = {"entry": setting.entry, "label": setting.label, "kernel": seen.kernel or "the kernel"}
+    facts |= {"buffer": seen.buffer or "memory", "count": f"{seen.count:,}"}
+    facts |= {key: _printed(value) for key, value in seen.facts.items() if value is not None}
+    dimensions = _dimensions(setting)
+    facts["who"] = _who(seen.block, seen.thread, dimensions)
+    facts["Who"] = facts["who"][:1].upper() + facts["who"][1:]
+    facts["other_who"] = _who(
+        _coordinates(seen, "other_block"), _coordinates(seen, "other_thread"), dimensions, "another"
+    )
+    if seen.buffer is not None and seen.index is not None:
+        facts["element"] = element(seen.buffer, seen.index, setting.shapes.get(seen.buffer, ()))
+    if seen.buffer is not None and seen.buffer in setting.elements:
+        facts["elements"] = f"{setting.elements[seen.buffer]:,}"
+        facts["noun"] = setting.nouns.get(seen.buffer, "elements")
+    facts |= _distance(seen, setting) | _grid(setting) | _alignment(seen)
+    return facts
+
+
+def _printed(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return str(value)
+    return f"{value:,}"
+
+
+def _coordinates(seen: Observation, key: str) -> Coordinates | None:
+    value = seen.facts.get(key)
+    return (
+        (int(value[0]), int(value[1]), int(value[2])) if isinstance(value, list | tuple) and len(value) == 3 else None
+    )
+
+
+def _dimensions(setting: Setting) -> int:
+    used = [axis for axis in range(3) for size in (setting.grid, setting.block) if size and size[axis] > 1]
+    return max(used, default=0) + 1
+
+
+def _who(block: Coordinates | None, thread: Coordinates | None, dimensions: int, nobody: str = "a") -> str:
+    if thread is None:
+        return f"{nobody} thread"
+    return f"thread {_place(thread, dimensions)}" + (f" of block {_place(block, dimensions)}" if block else "")
+
+
+def _place(at: Coordinates, dimensions: int) -> str:
+    shown = at[: max([dimensions, *(axis + 1 for axis in range(3) if at[axis])])]
+    return str(shown[0]) if len(shown) == 1 else "(" + ",".join(map(str, shown)) + ")"
+
+
+def element(buffer: str, index: int, shape: tuple[int, ...] = ()) -> str:
+    """How a learner writes an element of a pointer, "`A[1105]`"; inside a matrix its row and column are named too."""
+    columns = shape[-1] if len(shape) == 2 else 0
+    if columns > 1 and 0 <= index < shape[0] * columns:
+        return f"`{buffer}[{index}]` (row {index // columns}, column {index % columns})"
+    return f"`{buffer}[{index}]`"
+
+
+def _distance(seen: Observation, setting: Setting) -> Facts:
+    elements = setting.elements.get(seen.buffer or "")
+    if elements is None or seen.index is None or seen.index < elements:
+        return {}
+    return {"past": f"{seen.index - elements + 1:,}"}
+
+
+def _grid(setting: Setting) -> Facts:
+    if setting.grid is None or setting.block is None:
+        return {}
+    blocks = setting.grid[0] * setting.grid[1] * setting.grid[2]
+    threads = setting.block[0] * setting.block[1] * setting.block[2]
+    return {"blocks": f"{blocks:,}", "threads": f"{threads:,}", "total": f"{blocks * threads:,}"}
+
+
+def _alignment(seen: Observation) -> Facts:
+    size = seen.facts.get("alignment") or seen.facts.get("bytes")
+    if seen.kind != "misaligned_access" or not isinstance(size, int) or size <= 0:
+        return {}
+    facts: Facts = {"alignment": size, "vector": _VECTORS.get(size, f"{size}-byte value"), "lanes": max(size // 4, 1)}
+    address = seen.facts.get("address")
+    if isinstance(address, int):
+        facts["remainder"] = address % size
+    return facts | {"noun": "floats"}
+
+
+# ---- variants -------------------------------------------------------------------------------------------------------
+
+
+def _plain(seen: Observation, _: Facts) -> str:
+    return str(seen.facts.get("variant", "plain"))
+
+
+def _bounds(seen: Observation, facts: Facts) -> str:
+    space = seen.facts.get("space")
+    if seen.buffer is not None and seen.index is not None and "elements" in facts:
+        if seen.index < 0:
+            return "before"
+        return "past_one" if facts.get("past") == "1" else "past"
+    if space == "shared":
+        return "shared"
+    if seen.buffer is not None:
+        return "variable"
+    address = seen.facts.get("address")
+    return "null" if isinstance(address, int) and address < 1 << 16 else "elsewhere"
+
+
+def _bounds_why(seen: Observation, facts: Facts) -> str:
+    if seen.index is not None and (abs(seen.index) >= _FAR):
+        return "overflow"
+    return "guard" if "past" in facts and _one_thread_an_element(seen, facts) else "none"
+
+
+def _one_thread_an_element(seen: Observation, facts: Facts) -> bool:
+    """Whether the index is the thread's own number in a one-dimensional grid: the usual forgotten guard."""
+    if seen.block is None or seen.thread is None or "threads" not in facts:
+        return False
+    return seen.index == seen.block[0] * int(facts["threads"].replace(",", "")) + seen.thread[0]
+
+
+def _where(seen: Observation, facts: Facts) -> str:
+    if "variant" in seen.facts:
+        return str(seen.facts["variant"])
+    if seen.facts.get("space") == "register" or "register" in seen.facts:
+        return "register"
+    if "element" in facts:
+        return "element"
+    if seen.facts.get("space") == "shared":
+        return "shared"
+    return "variable" if seen.buffer else "plain"
+
+
+def _race_why(seen: Observation, _: Facts) -> str:
+    other = _coordinates(seen, "other_block")
+    return "same_block" if other is None or other == seen.block else "other_block"
+
+
+def _trap(seen: Observation, facts: Facts) -> str:
+    return "assert" if "assertion" in seen.facts else _plain(seen, facts)
+
+
+def _counted(seen: Observation, facts: Facts) -> str:
+    return "counted" if "arrived" in seen.facts and "threads" in facts else "plain"
+
+
+def _unsupported(seen: Observation, _: Facts) -> str:
+    if "call" in seen.facts:
+        return "call"
+    return "plain" if "instruction" in seen.facts else "bare"
+
+
+def _loop(seen: Observation, _: Facts) -> str:
+    return "plain" if "budget" in seen.facts else "bare"
+
+
+def _unwritten(seen: Observation, _: Facts) -> str:
+    return str(seen.facts.get("why", "plain"))
+
+
+_VARIANTS: dict[str, Callable[[Observation, Facts], str]] = {
+    "out_of_bounds_read": _bounds,
+    "out_of_bounds_write": _bounds,
+    "misaligned_access": _where,
+    "uninitialised_read": _where,
+    "data_race": _where,
+    "read_only_violation": _where,
+    "barrier_divergence": _counted,
+    "deadlock": _counted,
+    "device_trap": _trap,
+    "unsupported": _unsupported,
+    "endless_loop": _loop,
+}
+_WHYS: dict[str, Callable[[Observation, Facts], str]] = {
+    "out_of_bounds_read": _bounds_why,
+    "out_of_bounds_write": _bounds_why,
+    "uninitialised_read": _where,
+    "data_race": _race_why,
+    "never_written": _unwritten,
+}
+
+
+# ---- marks ----------------------------------------------------------------------------------------------------------
+
+
+def _marks(seen: Observation, facts: Facts) -> tuple[Mark, ...]:
+    marks = []
+    if seen.line:
+        marks.append(Mark(seen.line, _told(seen.kind, "mark", _mark_variant(seen, facts), facts)))
+    if seen.other_line and seen.other_line != seen.line:
+        marks.append(Mark(seen.other_line, _told(seen.kind, "mark", _other_mark_variant(seen), facts)))
+    return tuple(sorted((mark for mark in marks if mark.text), key=lambda mark: mark.line))
+
+
+def _mark_variant(seen: Observation, facts: Facts) -> str:
+    if seen.kind == "data_race":
+        return "write" if seen.facts.get("write") else "read" if "write" in seen.facts else "plain"
+    if seen.kind in ("out_of_bounds_read", "out_of_bounds_write", "read_only_violation") and "element" not in facts:
+        return "bare"
+    if seen.kind == "misaligned_access" and "remainder" not in facts:
+        return "bare"
+    return str(seen.facts.get("variant", "plain"))
+
+
+def _other_mark_variant(seen: Observation) -> str:
+    if seen.kind != "data_race":
+        return "other"
+    if "other_write" not in seen.facts:
+        return "other_plain"
+    return "other_write" if seen.facts["other_write"] else "other_read"

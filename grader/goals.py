@@ -1,0 +1,98 @@
+"""Goals that several puzzles ask for, judged on the software GPU's counters and on the launches of a plan.
+
+Each function makes a `Goal` of `grader/puzzle.py`. Where requests are counted, the case that asks most of global memory
+decides, so that the ragged ends of small cases weigh nothing, and the line that misses the goal by most is named. A
+request is one instruction of one warp, a sector 32 bytes; docs/verdict.md lists the counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from grader.puzzle import Case, Evidence, Goal, Shortfall
+
+Counts: TypeAlias = Mapping[str, Any]
+
+_WIDEST = 16  # bytes that one lane can load or store at once
+_SECTORS_TO_FEWEST = 2  # a row that begins inside a sector needs 5 where 4 are the fewest; scattered lanes need 32
+_NARROW_SHARE = 0.1
+
+
+def fixed_grid(most_blocks: int) -> Goal:
+    """No launch has more than `most_blocks` blocks, whatever the case."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        for judged in evidence.cases:
+            for launch in judged.launches:
+                blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+                if blocks > most_blocks:
+                    sizes = ", ".join(f"{name} = {value:,}" for name, value in judged.case.params.items())
+                    return Shortfall(f"For {sizes} the grid has {blocks:,} blocks.", launch.line, launch.kernel)
+        return None
+
+    sentence = f"The grid stops growing: {most_blocks:,} blocks at most, whatever the size."
+    return Goal("fixed grid", "goal_missed", sentence, check)
+
+
+def coalesced() -> Goal:
+    """No line moves more than twice the sectors that its requests need at least."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        shares = []
+        for line, access, counts in _accesses(_busiest(evidence)):
+            sectors, fewest = counts[f"global_{access}_sectors"], counts[f"global_{access}_sectors_ideal"]
+            if sectors > _SECTORS_TO_FEWEST * fewest:
+                shares.append((sectors / fewest, line, access, counts))
+        if not shares:
+            return None
+        _, line, access, counts = max(shares, key=lambda share: share[0])
+        requests = counts[f"global_{access}_requests"]
+        sectors, fewest = (counts[f"global_{access}_{name}"] / requests for name in ("sectors", "sectors_ideal"))
+        return Shortfall(
+            f"A {access} of a warp moves {sectors:.0f} sectors, and {fewest:.0f} would hold its values.", line
+        )
+
+    sentence = "Neighbouring lanes touch neighbouring addresses: at most twice the fewest sectors possible."
+    return Goal("coalesced", "uncoalesced_access", sentence, check)
+
+
+def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None) -> Goal:
+    """At least nine in ten requests of `access`, "load" or "store", have 16 bytes a lane, in the cases of `where`."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        counters = _busiest(
+            Evidence([judged for judged in evidence.cases if where is None or where(judged.case)], evidence.kernels)
+        )
+        narrow: dict[int, int] = {}
+        total = 0
+        for line, kind, counts in _accesses(counters):
+            if kind == access:
+                requests = counts[f"global_{access}_requests"]
+                narrow[line] = requests - counts[f"global_{access}_requests_by_bytes"].get(str(_WIDEST), 0)
+                total += requests
+        if sum(narrow.values()) <= _NARROW_SHARE * total:
+            return None
+        worst = max(narrow, key=lambda line: narrow[line])
+        share = 100 * sum(narrow.values()) / total
+        return Shortfall(f"{share:.0f} % of the {access}s move fewer than {_WIDEST} bytes a lane.", worst)
+
+    sentence = f"Nine in ten {access}s move {_WIDEST} bytes a lane."
+    return Goal(f"wide {access}s", "goal_missed", sentence, check)
+
+
+def _busiest(evidence: Evidence) -> Counts:
+    """The counters of the case with the most requests for global memory; empty where nothing was run."""
+
+    def requests(counters: Counts) -> int:
+        return sum(counts[f"global_{access}_requests"] for _, access, counts in _accesses(counters))
+
+    return max((judged.counters for judged in evidence.cases), key=requests, default={})
+
+
+def _accesses(counters: Counts) -> Iterator[tuple[int, str, Counts]]:
+    """Line, "load" or "store", and the line's counts, for each line that makes such requests."""
+    for line, counts in counters.get("lines", {}).items():
+        for access in ("load", "store"):
+            if counts.get(f"global_{access}_requests"):
+                yield int(line), access, counts

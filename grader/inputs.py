@@ -1,0 +1,163 @@
+"""Named generators of inputs: fresh for every seed, the same again for the same seed.
+
+A generator fills one buffer. Its numbers depend on the seed, the buffer's name and the case, so that two buffers
+never hold the same values and a case can be repeated alone. Values are drawn in float64 and rounded once to the
+buffer's type.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+
+from grader.puzzle import Buffer, Case, DType, Part, PuzzleError, element_count, shape_of
+
+TORCH_TYPES: Mapping[str, torch.dtype] = {
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "f64": torch.float64,
+    "i32": torch.int32,
+    "i64": torch.int64,
+}
+_BITS: Mapping[int, torch.dtype] = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+# Results are filled with these bits before every run: quiet NaNs, or for integers a number nobody computes by
+# accident. Two of them, used in turn, so that no kernel can pass by leaving what it found.
+_POISON: Mapping[str, tuple[int, int]] = {
+    "f16": (0x7EAD, 0x7EBE),
+    "bf16": (0x7FEA, 0x7FEB),
+    "f32": (0x7FFADBAD, 0x7FEBEEF5),
+    "f64": (0x7FFADBADDEADBEEF, 0x7FFBEEF5DEADBEEF),
+    "i32": (0x7ADBADE1, 0x6BEEF5E3),
+    "i64": (0x7ADBADE17ADBADE1, 0x6BEEF5E36BEEF5E3),
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a generator draws from: `count` elements of `dtype`, the rows' width, inputs drawn before it by name."""
+
+    random: torch.Generator
+    count: int
+    columns: int
+    dtype: DType
+    earlier: Mapping[str, torch.Tensor]
+
+    def normal(self) -> torch.Tensor:
+        return torch.randn(self.count, generator=self.random, dtype=torch.float32).double()
+
+    def integers(self, low: int, high: int) -> torch.Tensor:
+        """Whole numbers from `low` to `high`, both included, as float64."""
+        return torch.randint(low, high + 1, (self.count,), generator=self.random).double()
+
+
+def _normal(drawing: Drawing) -> torch.Tensor:
+    """Mean 0, standard deviation 1."""
+    return drawing.normal()
+
+
+def _large_offset(drawing: Drawing) -> torch.Tensor:
+    """Mean 1000, standard deviation 1: a sum of squares minus a squared sum loses everything."""
+    return drawing.normal() + 1000.0
+
+
+def _mixed_magnitudes(drawing: Drawing) -> torch.Tensor:
+    """From 2**-20 to 2**20 times a normal value (2**-6 to 2**6 in half precision)."""
+    reach = 6 if drawing.dtype.name == "f16" else 20
+    return drawing.normal() * torch.exp2(drawing.integers(-reach, reach))
+
+
+def _constant_rows(drawing: Drawing) -> torch.Tensor:
+    """Each row holds one value over and over: its variance is 0."""
+    rows = math.ceil(drawing.count / max(drawing.columns, 1))
+    values = torch.randn(rows, generator=drawing.random, dtype=torch.float64)
+    return values.repeat_interleave(max(drawing.columns, 1))[: drawing.count]
+
+
+def _denormals(drawing: Drawing) -> torch.Tensor:
+    """Of both signs, below the smallest normal number of the type: code that flushes them to zero gives zeros."""
+    info = torch.finfo(TORCH_TYPES[drawing.dtype.name])
+    steps = round(1 / info.eps)  # denormals of one sign, and the zero below them
+    sign = drawing.integers(0, 1) * 2 - 1
+    return sign * drawing.integers(1, steps - 1) * (info.smallest_normal * info.eps)
+
+
+def _cancelling(drawing: Drawing) -> torch.Tensor:
+    """Close to the negative of the input of the same size drawn before it: their sum is far smaller than either."""
+    partner = next((tensor for tensor in drawing.earlier.values() if tensor.numel() == drawing.count), None)
+    if partner is None:
+        return drawing.normal()
+    return -partner.double().flatten() * (1 + drawing.integers(-64, 64) * 2.0**-20)
+
+
+def _integers(drawing: Drawing) -> torch.Tensor:
+    """Whole numbers from -8 to 8: sums and products of them are exact."""
+    return drawing.integers(-8, 8)
+
+
+def _minus_infinity_mask(drawing: Drawing) -> torch.Tensor:
+    """A normal value, or minus infinity with one chance in four, as in a mask added to scores."""
+    return drawing.normal().masked_fill(drawing.integers(0, 3) == 0, -math.inf)
+
+
+GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
+    "normal": _normal,
+    "large_offset": _large_offset,
+    "mixed_magnitudes": _mixed_magnitudes,
+    "constant_rows": _constant_rows,
+    "denormals": _denormals,
+    "cancelling": _cancelling,
+    "integers": _integers,
+    "minus_infinity_mask": _minus_infinity_mask,
+}
+
+
+def draw_inputs(part: Part, case: Case, seed: int) -> dict[str, torch.Tensor]:
+    """The In and InOut buffers of a case, in their shapes and types, on the CPU."""
+    drawn: dict[str, torch.Tensor] = {}
+    for buffer in part.buffers:
+        if buffer.is_read:
+            drawn[buffer.name] = _draw(part, buffer, case, seed, drawn)
+    return drawn
+
+
+def _draw(part: Part, buffer: Buffer, case: Case, seed: int, earlier: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    default = part.default_inputs if buffer.dtype.is_float else "integers"
+    name = case.inputs.get(buffer.name, default)
+    if name not in GENERATORS:
+        raise PuzzleError(f"{part.name}: {name!r} is no generator of inputs; there are {', '.join(GENERATORS)}.")
+    shape = shape_of(buffer, case.params)
+    random = torch.Generator().manual_seed(_mixed_seed(seed, buffer.name, case))
+    drawing = Drawing(random, element_count(buffer, case.params), shape[-1] if shape else 1, buffer.dtype, earlier)
+    return GENERATORS[name](drawing).to(TORCH_TYPES[buffer.dtype.name]).reshape(shape).contiguous()
+
+
+def _mixed_seed(seed: int, name: str, case: Case) -> int:
+    text = json.dumps([seed, name, sorted(case.params.items()), sorted(case.inputs.items())])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
+
+
+def derived_seed(seed: int, run: int) -> int:
+    """The seed of the run after the first: other inputs, and yet repeated by the one seed that is shown."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{run}".encode()).digest()[:4], "little") >> 1
+
+
+def poisoned(buffer: Buffer, case: Case, run: int = 0) -> torch.Tensor:
+    """A result or workspace as the entry finds it: every element holds the poison of this run."""
+    bits = _POISON[buffer.dtype.name][run % 2]
+    filled = torch.full(shape_of(buffer, case.params), bits, dtype=_BITS[buffer.dtype.bytes])
+    return filled.view(TORCH_TYPES[buffer.dtype.name])
+
+
+def memory_for(part: Part, case: Case, seed: int, run: int = 0) -> dict[str, torch.Tensor]:
+    """Every buffer of a case before a run: inputs drawn from `seed`, the others poisoned; contiguous, on the CPU."""
+    drawn = draw_inputs(part, case, seed)
+    return {
+        buffer.name: drawn[buffer.name] if buffer.is_read else poisoned(buffer, case, run) for buffer in part.buffers
+    }

@@ -1,0 +1,272 @@
+"""Builds our own C++ with ninja into the content-keyed cache: CUDA runtime, recorder, software GPU and cage.
+
+The code is ours, so it is built outside the cage and warnings are errors. What is built is keyed by every source and
+header, the flags and the compilers; objects too are kept by content, so that a change to one file compiles that file.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from grader.cache import ToolMissing, cache_root, content_key, entry, mark_used, trim
+from grader.toolchain import Toolchain, find_toolchain
+
+Library = Literal["runtime", "recorder", "machine"]
+
+_PACKAGE = Path(__file__).resolve().parent
+_FORMAT = "1"
+_COMMON = ("-std=c++20", "-Wall", "-Wextra", "-Werror", "-pthread")
+_KEPT_VERSIONS = 4  # of each library, for those who switch between branches
+_KEPT_OBJECTS = 256
+
+
+class NativeBuildFailed(ToolMissing):
+    """Our own C++ does not build here; the message begins with one sentence, the compiler's words follow."""
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """One program or shared library: what it is made of and how.
+
+    `generator` is a Python module that writes one more source, given the directory of CUDA's headers and the path to
+    write.
+    """
+
+    name: str
+    output: str
+    directory: Path
+    sources: tuple[str, ...]
+    compile_flags: tuple[str, ...]
+    link_flags: tuple[str, ...]
+    generator: str | None = None
+    native: bool = False
+
+
+def build_library(name: Library) -> Path:
+    """The path of one of ours, built if need be: libgrader_cudart.so, the program `recorder`, or libgrader_machine.so.
+
+    Raises ToolMissing where a compiler is missing, NativeBuildFailed where it refuses our code.
+    """
+    toolchain = find_toolchain()
+    return _build(_recipes()[name](toolchain), toolchain)
+
+
+def build_cage() -> Path:
+    """The path of the program `cage`, built if need be."""
+    directory = _PACKAGE / "cage"
+    recipe = _Recipe("cage", "cage", directory, _cpp_files(directory), (*_COMMON, "-O2"), ())
+    return _build(recipe, find_toolchain())
+
+
+def _recipes() -> dict[Library, Callable[[Toolchain], _Recipe]]:
+    return {"runtime": _runtime, "recorder": _recorder, "machine": _machine}
+
+
+def _runtime(toolchain: Toolchain) -> _Recipe:
+    directory = _PACKAGE / "runtime"
+    return _Recipe(
+        name="runtime",
+        output="libgrader_cudart.so",
+        directory=directory,
+        sources=tuple(name for name in _cpp_files(directory) if not name.startswith("recorder")),
+        compile_flags=(*_COMMON, "-O2", "-fPIC", *_headers(toolchain)),
+        link_flags=("-shared", "-pthread", "-Wl,-soname,libgrader_cudart.so", "-Wl,--no-undefined", "-ldl"),
+        generator="grader.runtime.generate",
+    )
+
+
+def _recorder(toolchain: Toolchain) -> _Recipe:
+    runtime = build_library("runtime")
+    return _Recipe(
+        name="recorder",
+        output="recorder",
+        directory=_PACKAGE / "runtime",
+        sources=_cpp_files(_PACKAGE / "runtime", "recorder*.cpp"),
+        compile_flags=(*_COMMON, "-O2", *_headers(toolchain)),
+        link_flags=(
+            "-pthread",
+            f"-L{runtime.parent}",
+            f"-Wl,-rpath,{runtime.parent}",
+            "-Wl,--no-as-needed",  # what a learner's object may need is loaded before the filter forbids to open it
+            *(f"-l{library}" for library in (f":{runtime.name}", "m", "gcc_s", "pthread", "dl", "rt")),
+        ),
+    )
+
+
+def _machine(_toolchain: Toolchain) -> _Recipe:
+    portable = os.environ.get("GRADER_PORTABLE") == "1"
+    fast = ("-O3", *(() if portable else ("-march=native",)), "-ffp-contract=off", "-fno-math-errno")
+    return _Recipe(
+        name="machine",
+        output="libgrader_machine.so",
+        directory=_PACKAGE / "simt" / "machine",
+        sources=_cpp_files(_PACKAGE / "simt" / "machine"),
+        compile_flags=(*_COMMON, *fast, "-fPIC"),
+        link_flags=("-shared", "-pthread", "-Wl,--no-undefined"),
+        native=not portable,
+    )
+
+
+def _cpp_files(directory: Path, pattern: str = "*.cpp") -> tuple[str, ...]:
+    return tuple(sorted(path.name for path in directory.glob(pattern)))
+
+
+def _headers(toolchain: Toolchain) -> tuple[str, ...]:
+    """CUDA's headers as system headers: their warnings are not ours."""
+    return tuple(argument for path in toolchain.include for argument in ("-isystem", str(path)))
+
+
+# ---- keys ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A recipe with the text of every file as it was read once, so that what is built is what the keys were made of."""
+
+    recipe: _Recipe
+    toolchain: Toolchain
+    files: dict[str, bytes]
+
+    @property
+    def _platform(self) -> str:
+        cpu = _cpu() if self.recipe.native else os.uname().machine
+        return content_key(_FORMAT, self.toolchain.identity, cpu, *self.recipe.compile_flags)
+
+    def object_keys(self) -> dict[str, str]:
+        """For each source the key of its object: its own text and that of every header."""
+        headers = [part for name, text in self.files.items() if not name.endswith(".cpp") for part in (name, text)]
+        return {
+            source: content_key(self._platform, source, self.files[source], *headers) for source in self.recipe.sources
+        }
+
+    def key(self) -> str:
+        generator = [path.read_bytes() for path in self._generator_modules()]
+        return content_key(self._platform, *self.recipe.link_flags, *self.object_keys().values(), *generator)
+
+    def _generator_modules(self) -> list[Path]:
+        return sorted(self.recipe.directory.glob("*.py")) if self.recipe.generator else []
+
+
+def _build(recipe: _Recipe, toolchain: Toolchain) -> Path:
+    if not recipe.sources:
+        raise NativeBuildFailed(f"this installation of grader is incomplete: it has no source of {recipe.name}")
+    headers = sorted(path for pattern in ("*.h", "*.hpp") for path in recipe.directory.rglob(pattern))
+    names = [*(str(path.relative_to(recipe.directory)) for path in headers), *recipe.sources]
+    plan = _Plan(recipe, toolchain, {name: (recipe.directory / name).read_bytes() for name in names})
+    directory = entry(recipe.name, plan.key(), lambda empty: _make(empty, plan), one_at_a_time=True)
+    mark_used(directory)
+    return directory / recipe.output
+
+
+@functools.cache
+def _cpu() -> str:
+    """What -march=native stands for: code built for one CPU may not run on another that shares the cache."""
+    wanted = ("model name", "flags", "Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part")
+    with Path("/proc/cpuinfo").open(errors="replace") as lines:
+        first = [line for line, _ in zip(lines, range(40), strict=False)]  # the first core of many
+    told = sorted({line.strip() for line in first if line.startswith(wanted)})
+    return hashlib.sha256("\n".join([os.uname().machine, *told]).encode()).hexdigest()
+
+
+# ---- ninja -----------------------------------------------------------------------------------------------------------
+
+
+def _make(directory: Path, plan: _Plan) -> None:
+    recipe, work = plan.recipe, directory / "work"
+    for name, text in plan.files.items():
+        path = work / "source" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+    objects = plan.object_keys()
+    (work / "build.ninja").write_text(_ninja_text(plan, objects, work))
+    said = _run_ninja(work)
+    for key in objects.values():
+        _keep_object(work / f"{key}.o", key)
+    if not (work / recipe.output).is_file():
+        told = said.replace(f"{work}/source", str(recipe.directory))
+        raise NativeBuildFailed(
+            f"the grader's own {recipe.name} does not build with g++ {plan.toolchain.host_version}:\n{told}"
+        )
+    (work / recipe.output).rename(directory / recipe.output)
+    shutil.rmtree(work)
+    trim(recipe.name, _KEPT_VERSIONS)
+    trim("objects", _KEPT_OBJECTS)
+
+
+def _run_ninja(work: Path) -> str:
+    """What ninja and the compilers said, "" if all went well."""
+    cores = len(os.sched_getaffinity(0))
+    environment = {**os.environ, "PYTHONPATH": str(_PACKAGE.parent), "LC_ALL": "C"}
+    done = subprocess.run(
+        [_ninja(), "-C", work, f"-j{cores}", "--quiet"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=environment,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def _ninja_text(plan: _Plan, objects: dict[str, str], work: Path) -> str:
+    """One object a file, so that all cores are used; objects already in the cache are only linked."""
+    recipe, compiler = plan.recipe, _words(str(plan.toolchain.host_compiler))
+    sources = work / "source"
+    flags = _words(*recipe.compile_flags, f"-I{sources}", f"-ffile-prefix-map={sources}={recipe.directory}")
+    lines = [
+        f"rule compile\n  command = {compiler} {flags} -c $in -o $out",
+        f"rule link\n  command = {compiler} $in -o $out {_words(*recipe.link_flags)}",
+    ]
+    for source, key in objects.items():
+        kept = cache_root() / "objects" / key / "object.o"
+        if kept.is_file():
+            mark_used(kept.parent)
+            shutil.copy(kept, work / f"{key}.o")
+        else:
+            lines.append(f"build {key}.o: compile {_path(sources / source)}")
+    linked = [f"{key}.o" for key in objects.values()]
+    if recipe.generator is not None:
+        command = _words(sys.executable, "-m", recipe.generator, str(plan.toolchain.include[0]))
+        lines.append(f"rule generate\n  command = {command} $out")
+        lines.append("build generated.cpp: generate\nbuild generated.o: compile generated.cpp")
+        linked.append("generated.o")
+    lines.append(f"build {recipe.output}: link {' '.join(linked)}")
+    return "\n".join(lines) + "\n"
+
+
+def _keep_object(built: Path, key: str) -> None:
+    def make(directory: Path) -> None:
+        shutil.copy(built, directory / "object.o")
+
+    if built.is_file():
+        entry("objects", key, make)
+
+
+def _words(*arguments: str) -> str:
+    """A command's words, quoted for the shell and then for ninja."""
+    return shlex.join(arguments).replace("$", "$$")
+
+
+def _path(path: Path) -> str:
+    """A path in a build statement, where ninja takes blanks and colons for its own."""
+    return re.sub(r"([$ :])", r"$\1", str(path))
+
+
+def _ninja() -> str:
+    beside_python = Path(sysconfig.get_path("scripts")) / "ninja"
+    found = str(beside_python) if beside_python.is_file() else shutil.which("ninja")
+    if found is None:
+        raise ToolMissing("ninja is missing: pip install ninja")
+    return found

@@ -1,0 +1,13 @@
+// Known to be right.
+#include <cuda_runtime.h>
+
+__global__ void proof_kernel(const float* a, const float* b, float* out, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = a[i] + b[i];
+}
+
+extern "C" cudaError_t proof(const float* a, const float* b, float* out, int n, cudaStream_t stream) {
+    constexpr int threads = 256;
+    proof_kernel<<<(n + threads - 1) / threads, threads, 0, stream>>>(a, b, out, n);
+    return cudaGetLastError();
+}

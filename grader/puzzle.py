@@ -1,0 +1,428 @@
+"""The vocabulary that `puzzle.py` files are written in.
+
+A puzzle is data: its parts, each with the C parameters of its entry, a reference in PyTorch, cases in named groups
+(easy first), a tolerance with its reason, and goals. This module is the ground floor: it imports neither ours nor
+torch, so that `grader list` stays instant.
+
+    puzzle = Puzzle(
+        title="Vector add",
+        parts=[
+            Part(
+                "vector_add",
+                params=[In("a", f32, "n"), In("b", f32, "n"), Out("out", f32, "n"), Scalar("n", i32)],
+                reference=lambda a, b: a + b,
+                groups={"exact": [Case(n=256), Case(n=1024)], "ragged": [Case(n=1), Case(n=257)], "empty": [Case(n=0)]},
+                bench=Case(n=1 << 28),
+                work=lambda n: Work(bytes=12 * n, flops=n),
+                tolerance=Tolerance(2.0**-22, why="one rounded addition: half a unit in the last place, 2**-24"),
+                lesson="Many blocks, and a ragged end.",
+            ),
+        ],
+    )
+
+`reference` and `work` take what they need by name: any input buffer (a float64 tensor; integers as int64) and any
+scalar. A mistake in a puzzle raises `PuzzleError` with one sentence when the file is loaded, not when a learner is
+graded.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import operator
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+Dim: TypeAlias = str | int
+Number: TypeAlias = int | float
+
+
+class PuzzleError(ValueError):
+    """A `puzzle.py` that contradicts itself; the message is one sentence for its author."""
+
+
+@dataclass(frozen=True)
+class DType:
+    """An element type: its short name and its size in bytes."""
+
+    name: str
+    bytes: int
+
+    @property
+    def is_float(self) -> bool:
+        return self.name not in ("i32", "i64")
+
+
+f32 = DType("f32", 4)
+f16 = DType("f16", 2)
+bf16 = DType("bf16", 2)
+f64 = DType("f64", 8)
+i32 = DType("i32", 4)
+i64 = DType("i64", 8)
+
+
+@dataclass(frozen=True, init=False)
+class Buffer:
+    """A pointer parameter: `In("A", f32, "M", "K")` is a row-major, contiguous M x K matrix of floats.
+
+    Each dimension is a number or an expression over the scalars: names, + - * // ( ), min and max, as in "2 * rows +
+    512".
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[Dim, ...]
+    role: ClassVar[str] = ""
+
+    def __init__(self, name: str, dtype: DType, *shape: Dim) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "dtype", dtype)
+        object.__setattr__(self, "shape", shape)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the entry receives values in it."""
+        return self.role in ("in", "inout")
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it is compared with the reference afterwards."""
+        return self.role in ("out", "inout")
+
+
+class In(Buffer):
+    """Read only: a store into it is a finding."""
+
+    role = "in"
+
+
+class Out(Buffer):
+    """Poisoned before every run, every element compared afterwards."""
+
+    role = "out"
+
+
+class InOut(Buffer):
+    """Holds inputs first and results afterwards, as weights in an update do."""
+
+    role = "inout"
+
+
+class Workspace(Buffer):
+    """Scratch: poisoned before, not compared."""
+
+    role = "workspace"
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A parameter passed by value."""
+
+    name: str
+    dtype: DType
+
+
+Param: TypeAlias = Buffer | Scalar
+
+
+@dataclass(frozen=True, init=False)
+class Case:
+    """One set of scalar values, and how the buffers are filled and placed.
+
+    `inputs` names a generator of `grader/inputs.py` per buffer; `offset` places a buffer that many bytes past a
+    256-byte boundary, which is how alignment is tested: `Case(n=1023, inputs={"b": "cancelling"}, offset={"a": 4})`.
+    """
+
+    params: Mapping[str, Number]
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    offset: Mapping[str, int] = field(default_factory=dict)
+
+    def __init__(
+        self, *, inputs: Mapping[str, str] | None = None, offset: Mapping[str, int] | None = None, **params: Number
+    ) -> None:
+        object.__setattr__(self, "params", dict(params))
+        object.__setattr__(self, "inputs", dict(inputs or {}))
+        object.__setattr__(self, "offset", dict(offset or {}))
+
+    @classmethod
+    def of(cls, params: Mapping[str, Number]) -> Case:
+        """The case of these scalar values, buffers filled and placed as usual; names may be any."""
+        case = cls()
+        object.__setattr__(case, "params", dict(params))
+        return case
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Right is |got - expected| <= absolute + relative * |expected|; `why` derives the numbers in a line."""
+
+    relative: float
+    absolute: float = 0.0
+    why: str = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a case must at least move and compute: bytes of device memory, floating-point operations."""
+
+    bytes: int
+    flops: int
+
+
+@dataclass(frozen=True)
+class LaunchFact:
+    """One launch of a recorded plan. `kernel` is the mangled name; `shared` is dynamic shared memory in bytes."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    line: int | None
+
+
+@dataclass(frozen=True)
+class KernelFact:
+    """What a compiled kernel needs: registers a thread, bytes of shared memory a block and of local memory a thread."""
+
+    registers: int
+    static_shared: int
+    local: int
+
+
+@dataclass(frozen=True)
+class CaseEvidence:
+    """One judged case: its launches in stream order, and the counters of the learner's run and of the reference's.
+
+    Counters are those of the verdict (`docs/verdict.md`). The reference is run on the largest case only, elsewhere
+    `reference_counters` is empty. The bench case is there too, last, in a group named "bench": it is recorded and not
+    run, so that it has launches and no counters.
+    """
+
+    group: str
+    case: Case
+    launches: Sequence[LaunchFact]
+    counters: Mapping[str, Any]
+    reference_counters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a goal is judged on: every case, all of them right, and the compiled kernels by mangled name."""
+
+    cases: Sequence[CaseEvidence]
+    kernels: Mapping[str, KernelFact]
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """By how much a goal was missed, in a sentence, and where, for a goal that a line of the file decides."""
+
+    sentence: str
+    line: int | None = None
+    kernel: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Something a right part must reach besides right values.
+
+    `sentence` says what is asked; `check` returns None when it is reached, else the sentence (or `Shortfall`) that
+    says by how much it is not. `kind` is the kind of finding reported: bank_conflicts, uncoalesced_access,
+    redundant_traffic, non_deterministic, or goal_missed for all that have no kind of their own.
+    """
+
+    name: str
+    kind: str
+    sentence: str
+    check: Callable[[Evidence], str | Shortfall | None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One entry, one file. `name` is the entry's name, and the file's after its number: `2_vector_add.cu`.
+
+    `same_program_as` marks the part whose finished file this one would equal, so that nothing tells their outcomes
+    apart.
+    """
+
+    name: str
+    params: Sequence[Param] = field(kw_only=True)
+    reference: Callable[..., Any] = field(kw_only=True)
+    groups: Mapping[str, Sequence[Case]] = field(kw_only=True)
+    bench: Case = field(kw_only=True)
+    work: Callable[..., Work] = field(kw_only=True)
+    tolerance: Tolerance = field(kw_only=True)
+    lesson: str = field(kw_only=True)
+    goals: Sequence[Goal] = field(default=(), kw_only=True)
+    extra: bool = field(default=False, kw_only=True)
+    default_inputs: str = field(default="normal", kw_only=True)
+    same_program_as: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        names = [param.name for param in self.params]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise PuzzleError(f"{self.name}: the parameter {min(twice)} appears twice.")
+        if not self.groups or not all(self.groups.values()):
+            raise PuzzleError(f"{self.name}: every part needs groups, and every group at least one case.")
+        for case in (*self.cases(), self.bench):
+            self._check_case(case)
+        for function in (self.reference, self.work):
+            unknown = [name for name in _parameter_names(function) if name not in names]
+            if unknown:
+                raise PuzzleError(f"{self.name}: reference or work asks for {unknown[0]}, which is no parameter.")
+
+    def _check_case(self, case: Case) -> None:
+        scalars = {scalar.name for scalar in self.scalars}
+        if set(case.params) != scalars:
+            wrong = min(set(case.params) ^ scalars)
+            raise PuzzleError(f"{self.name}: a case gives {sorted(case.params)}, not {sorted(scalars)}: see {wrong}.")
+        buffers = {buffer.name: buffer for buffer in self.buffers}
+        for name in (*case.inputs, *case.offset):
+            if name not in buffers:
+                raise PuzzleError(f"{self.name}: a case places or fills {name}, which is no buffer.")
+        for name, offset in case.offset.items():
+            if not 0 <= offset < 256 or offset % buffers[name].dtype.bytes:
+                raise PuzzleError(
+                    f"{self.name}: offset {offset} of {name} is no multiple of its element size below 256."
+                )
+        for buffer in self.buffers:
+            shape_of(buffer, case.params)
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        return tuple(param for param in self.params if isinstance(param, Buffer))
+
+    @property
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(param for param in self.params if isinstance(param, Scalar))
+
+    @property
+    def results(self) -> tuple[Buffer, ...]:
+        """The buffers compared with the reference, in the order in which the reference returns them."""
+        return tuple(buffer for buffer in self.buffers if buffer.is_result)
+
+    def cases(self) -> Iterator[Case]:
+        """All cases, group by group."""
+        for cases in self.groups.values():
+            yield from cases
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """A title and its parts, in the order of their numbers."""
+
+    title: str
+    parts: Sequence[Part]
+
+    def __post_init__(self) -> None:
+        names = [part.name for part in self.parts]
+        if not names or len(set(names)) != len(names):
+            raise PuzzleError(f"{self.title}: a puzzle has at least one part, and no two of one name.")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of an entry call, in the order of the C parameters.
+
+    `kind` is "buffer" (value: its size in bytes), "i32", "i64", "f32" or "f64" (value: the scalar), or "stream" (the
+    last argument, value 0).
+    """
+
+    name: str
+    kind: str
+    value: Number
+
+
+def entry_arguments(part: Part, case: Case) -> tuple[Argument, ...]:
+    """The arguments of the entry of `part` in `case`, the stream last."""
+    arguments = []
+    for param in part.params:
+        if isinstance(param, Scalar):
+            arguments.append(Argument(param.name, param.dtype.name, scalar_value(param, case.params)))
+        else:
+            arguments.append(Argument(param.name, "buffer", buffer_bytes(param, case.params)))
+    return (*arguments, Argument("stream", "stream", 0))
+
+
+def scalar_value(scalar: Scalar, params: Mapping[str, Number]) -> Number:
+    """The value as the entry receives it: an f32 is rounded to single precision, and the reference sees the same."""
+    value = params[scalar.name]
+    if not scalar.dtype.is_float:
+        return int(value)
+    if scalar.dtype == f32:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    return float(value)
+
+
+def shape_of(buffer: Buffer, params: Mapping[str, Number]) -> tuple[int, ...]:
+    """The buffer's shape in elements for these scalar values; raises `PuzzleError` for a dimension that cannot be."""
+    return tuple(_dimension(buffer, dim, params) for dim in buffer.shape)
+
+
+def element_count(buffer: Buffer, params: Mapping[str, Number]) -> int:
+    """How many elements the buffer holds; 1 for a buffer with no dimensions."""
+    count = 1
+    for extent in shape_of(buffer, params):
+        count *= extent
+    return count
+
+
+def buffer_bytes(buffer: Buffer, params: Mapping[str, Number]) -> int:
+    """The buffer's size in bytes."""
+    return element_count(buffer, params) * buffer.dtype.bytes
+
+
+def call_by_name(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    """Calls `function` with those of `values` that its parameters name."""
+    return function(**{name: values[name] for name in _parameter_names(function)})
+
+
+def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
+
+
+def _dimension(buffer: Buffer, dim: Dim, params: Mapping[str, Number]) -> int:
+    try:
+        extent = dim if isinstance(dim, int) else _evaluate(_parsed(buffer.name, dim), buffer, params)
+    except ZeroDivisionError:
+        raise PuzzleError(f"{buffer.name}: the dimension {dim} divides by zero.") from None
+    if extent < 0:
+        raise PuzzleError(f"{buffer.name}: the dimension {dim} is {extent}, below 0.")
+    return extent
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(name: str, expression: str) -> ast.expr:
+    try:
+        return ast.parse(expression, mode="eval").body
+    except SyntaxError:
+        raise PuzzleError(f"{name}: {expression!r} is no expression.") from None
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+_FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max}
+
+
+def _evaluate(node: ast.expr, buffer: Buffer, params: Mapping[str, Number]) -> int:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name) if name in params:
+            return int(params[name])
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_evaluate(left, buffer, params), _evaluate(right, buffer, params))
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS and arguments:
+            return _FUNCTIONS[name](*(_evaluate(argument, buffer, params) for argument in arguments))
+    raise PuzzleError(
+        f"{buffer.name}: {ast.unparse(node)!r} in its shape is neither a scalar, a number, + - * //, min nor max."
+    )

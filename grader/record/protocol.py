@@ -1,0 +1,245 @@
+"""Reads what the recorder wrote: JSON lines from a process that runs hostile code.
+
+Whatever does not follow the protocol to the letter is a `Forgery`: the launcher wrote on the grader's own channel.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from grader.record.operations import ADDRESS_END, Operation, PlanInvalid, check_name, check_number
+from grader.record.plan import OPERATIONS, operation_from_json
+
+MAX_STREAM_BYTES = 320 << 20  # three calls with all the payload a Plan may hold
+_MAX_FRAMES = 16
+_MAX_TEXT = 2_000
+_WORD = (1 << 64) - 1
+
+
+class Forgery(ValueError):
+    """A line that the recorder cannot have written."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line: its kind, its fields, an operation if it is one, and return addresses in the learner's object."""
+
+    kind: str
+    fields: Mapping[str, Any]
+    frames: tuple[int, ...]
+    operation: Operation | None = None
+
+
+@dataclass
+class RecordedCall:
+    """What the entry did in one call. `returned` is None if it did not return."""
+
+    events: list[Event] = field(default_factory=list)
+    returned: int | None = None
+
+    def operations(self, line_of: Callable[[tuple[int, ...]], int | None]) -> list[Operation]:
+        """The operations with their lines."""
+        return [
+            replace(event.operation, line=line_of(event.frames)) for event in self.events if event.operation is not None
+        ]
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """All that was said: while the object was loaded, in each call, and what ended it ("done" when all went well)."""
+
+    loading: RecordedCall
+    calls: list[RecordedCall]
+    ending: Event | None
+
+
+def _number(low: int, high: int) -> Callable[[object], None]:
+    return lambda value: check_number(value, low, high, "a field")
+
+
+def _text(value: object) -> None:
+    if not isinstance(value, str) or len(value) > _MAX_TEXT or not value.isprintable():
+        raise Forgery("text that is none")
+
+
+def _flag(value: object) -> None:
+    if type(value) is not bool:
+        raise Forgery("a flag that is none")
+
+
+def _extents(value: object) -> None:
+    if not isinstance(value, list) or len(value) != 3:  # noqa: PLR2004
+        raise Forgery("extents that are none")
+    for extent in value:
+        check_number(extent, 0, (1 << 32) - 1, "an extent")
+
+
+_CODE = _number(-(1 << 31), (1 << 31) - 1)
+_ADDRESS = _number(0, _WORD)
+_LAUNCH: dict[str, Callable[[object], None]] = {
+    "kernel": lambda value: check_name(value, "a kernel"),
+    "grid": _extents,
+    "block": _extents,
+    "shared": _number(0, _WORD),
+    "cooperative": _flag,
+    "max_dynamic_shared": _number(0, 1 << 31),
+}
+# The fields of each kind, and those that may be missing. Every kind but those in _PLAIN has frames.
+_REQUIRED: dict[str, dict[str, Callable[[object], None]]] = {
+    "armed": {},
+    "begin": {},
+    "end": {"returned": _CODE},
+    "done": {},
+    "injected": {},
+    "limit": {},
+    "refused": {"code": _CODE, **_LAUNCH},
+    "failed": {"function": _text, "code": _CODE},
+    "unsupported": {"function": _text},
+    "capture": {"function": _text, "stream": _text, "code": _CODE},
+    "fault": {"signal": _text},
+    "not_loaded": {"why": _text},
+    "no_entry": {},
+    "unavailable": {"what": _text},
+}
+_OPTIONAL: dict[str, dict[str, Callable[[object], None]]] = {
+    "failed": {"address": _ADDRESS, "bytes": _ADDRESS},
+    "fault": {
+        "address": _ADDRESS,
+        "known": _flag,
+        "stack": _flag,
+        "call": _text,
+        "number": _CODE,
+        "raised": _CODE,
+        "path": _text,
+        "type": _text,
+        "function": _text,
+    },
+}
+_PLAIN = frozenset({"armed", "begin", "end", "done", "not_loaded", "no_entry", "unavailable"})
+_ENDINGS = frozenset({"fault", "done", "not_loaded", "no_entry", "unavailable"})
+
+
+def read_transcript(stream: bytes, expected_calls: int) -> Transcript:
+    """The transcript of a stream, which may end early; raises `Forgery`."""
+    try:
+        return _Reader(expected_calls).read(stream)
+    except PlanInvalid as invalid:
+        raise Forgery(str(invalid)) from None
+
+
+class _Reader:
+    def __init__(self, expected_calls: int) -> None:
+        self._expected = expected_calls
+        self._loading = RecordedCall()
+        self._calls: list[RecordedCall] = []
+        self._armed = False
+        self._inside = False
+        self._ending: Event | None = None
+
+    def read(self, stream: bytes) -> Transcript:
+        for event in _events(stream):
+            if self._ending is not None:
+                raise Forgery("a line after the last")
+            if event.kind in _ENDINGS:
+                self._end(event)
+            elif not self._armed:
+                self._armed = self._must(event, "armed")
+            elif self._inside:
+                self._inside = self._during_call(event)
+            else:
+                self._inside = self._between_calls(event)
+        return Transcript(self._loading, self._calls, self._ending)
+
+    def _must(self, event: Event, kind: str) -> bool:
+        if event.kind != kind:
+            raise Forgery(f"{event.kind} where only {kind} can come")
+        return True
+
+    def _between_calls(self, event: Event) -> bool:
+        if not self._calls and event.kind not in ("armed", "begin", "end"):
+            self._loading.events.append(event)  # constructors of global objects run before the first call
+            return False
+        self._must(event, "begin")
+        if len(self._calls) == self._expected:
+            raise Forgery("more calls than were asked for")
+        self._calls.append(RecordedCall())
+        return True
+
+    def _during_call(self, event: Event) -> bool:
+        call = self._calls[-1]
+        if event.kind == "end":
+            call.returned = event.fields["returned"]
+            return False
+        if event.kind in ("armed", "begin"):
+            raise Forgery(f"{event.kind} inside a call")
+        call.events.append(event)
+        return True
+
+    def _end(self, event: Event) -> None:
+        if event.kind == "unavailable" and self._armed:
+            raise Forgery("a machine that refuses after it has agreed")
+        if event.kind == "done" and (self._inside or len(self._calls) != self._expected):
+            raise Forgery("done before the last call has returned")
+        if event.kind in ("not_loaded", "no_entry") and self._calls:
+            raise Forgery(f"{event.kind} after the first call")
+        self._ending = event
+
+
+def _events(stream: bytes) -> Iterator[Event]:
+    lines = [line for line in stream.split(b"\n") if line]
+    for number, line in enumerate(lines):
+        try:
+            yield _event(line)
+        except Forgery:
+            # A signal may strike while a line is written; what it reports follows at once.
+            following = lines[number + 1 : number + 2]
+            if not (following and _is_fault(following[0])):
+                raise
+
+
+def _is_fault(line: bytes) -> bool:
+    try:
+        return _event(line).kind == "fault"
+    except Forgery:
+        return False
+
+
+def _event(line: bytes) -> Event:
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        raise Forgery("a line that is no JSON") from None
+    if not isinstance(document, dict) or not isinstance(document.get("kind"), str):
+        raise Forgery("a line that is no event")
+    kind = document.pop("kind")
+    frames = () if kind in _PLAIN else _frames(document.pop("frames", None))
+    if kind in OPERATIONS:
+        return Event(kind, {}, frames, _operation(kind, document))
+    required, optional = _REQUIRED.get(kind), _OPTIONAL.get(kind, {})
+    if required is None or not required.keys() <= document.keys() <= required.keys() | optional.keys():
+        raise Forgery("an event of no known kind or with other fields")
+    try:
+        for name, value in document.items():
+            {**required, **optional}[name](value)
+    except PlanInvalid as invalid:
+        raise Forgery(str(invalid)) from None
+    return Event(kind, document, frames)
+
+
+def _operation(kind: str, document: dict[str, Any]) -> Operation:
+    try:
+        return operation_from_json({"op": kind, "line": None, **document})
+    except PlanInvalid as invalid:
+        raise Forgery(str(invalid)) from None
+
+
+def _frames(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list) or len(value) > _MAX_FRAMES:
+        raise Forgery("frames that are none")
+    for offset in value:
+        if type(offset) is not int or not 0 <= offset < ADDRESS_END:
+            raise Forgery("frames that are none")
+    return tuple(value)

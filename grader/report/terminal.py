@@ -1,0 +1,274 @@
+"""A verdict as a learner reads it in the terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from grader.explain import sentence
+from grader.report.excerpt import excerpt
+from grader.verdict import CaseResult, Finding, PartVerdict, State, Verdict
+
+_WIDEST = 110
+_FINDINGS_SHOWN = 3
+_STYLES = {
+    State.passed: "bold green",
+    State.goal_open: "bold yellow",
+    State.wrong: "bold red",
+    State.not_started: "bold yellow",
+    State.unchecked: "bold yellow",
+}
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a report knows besides the verdict: the puzzle's number and title, the part's place in it, the text of the
+    file that was judged, how many hints there are and were seen, and the part that comes next.
+    """
+
+    number: int
+    title: str
+    index: int
+    parts: int
+    source: str
+    hints: int = 0
+    hints_seen: int = 0
+    following: str | None = None
+    own_file: bool = True
+
+
+def _say(key: str, **facts: object) -> str:
+    return sentence("verdict", key, facts=facts)
+
+
+def print_part(console: Console, part: PartVerdict, around: Surroundings) -> None:
+    """Heading, steps reached, findings with their lines, and what to do next."""
+    width = min(console.width, _WIDEST)
+    device = _say("device_software") if part.device == "software" else part.device
+    heading = _say(
+        "heading",
+        number=around.number,
+        title=around.title,
+        index=around.index,
+        parts=around.parts,
+        part=part.part,
+        device=device,
+    )
+    _line(console, Text(heading, style="bold"))
+    console.print()
+    for row in _rows(part, width):
+        _line(console, row)
+    if part.state is State.not_started:
+        _prose(console, _say("begin", path=part.file), width)
+    if part.state is State.unchecked and part.reason:
+        _prose(console, part.reason, width)
+    else:
+        for finding in part.findings[:_FINDINGS_SHOWN]:
+            _print_finding(console, finding, around.source, width)
+        if len(part.findings) > _FINDINGS_SHOWN:
+            _prose(console, _say("more", count=len(part.findings) - _FINDINGS_SHOWN), width)
+    _print_pattern(console, part, width)
+    _print_counters(console, part, width)
+    if part.printed:
+        _prose(console, _say("printed"), width)
+        for printed in part.printed.splitlines():
+            _line(console, Text(f"    {printed}", style="dim"))
+    console.print()
+    _line(console, _outcome(part, width))
+    _next(console, part, around, width)
+
+
+def print_summary(console: Console, verdict: Verdict, number: int, *, stopped: bool) -> None:
+    """After the parts of a whole puzzle: what was not looked at, or that all of it is passed."""
+    width = min(console.width, _WIDEST)
+    if verdict.remaining and stopped:
+        _prose(console, _say("remaining_stopped", labels=", ".join(verdict.remaining)), width)
+    elif verdict.passed:
+        _prose(console, _say("puzzle_passed", number=number, title=verdict.title), width)
+
+
+# ---- steps ----------------------------------------------------------------------------------------------------------
+
+
+def _rows(part: PartVerdict, width: int) -> list[Text]:
+    groups: dict[str, list[CaseResult]] = {}
+    for result in part.cases:
+        groups.setdefault(result.group, []).append(result)
+    names = [_say("compiles"), _say("not_reached"), *groups, *(goal.name for goal in part.goals)]
+    label = max(len(name) for name in names)
+    column = max(20, min(40, width - label - 28))
+    rows = [_row(*step, label, column) for step in _steps(part, groups, column)]
+    return [row for row in rows if row is not None]
+
+
+def _steps(
+    part: PartVerdict, groups: Mapping[str, Sequence[CaseResult]], column: int
+) -> Iterator[tuple[str, str, str, str]]:
+    if "build" in part.seconds:
+        broken = part.stage == "build"
+        outcome = part.findings[0].title if broken and part.findings else f"{part.seconds['build']:.1f} s"
+        yield "✘" if broken else "✔", _say("compiles"), "", outcome
+    titles = {finding.kind: finding.title for finding in part.findings}
+    for group, results in groups.items():
+        failed = [result for result in results if not result.passed]
+        outcome = next(iter(titles.values()), _say("wrong")) if failed else _say("right")
+        yield "✘" if failed else "✔", group, _sizes(failed or results, column), outcome
+    if part.not_reached and part.cases:
+        yield "–", _say("not_reached"), ", ".join(part.not_reached), ""
+    for goal in part.goals:
+        yield ("✔", goal.name, "", _say("goal_reached")) if goal.reached else ("○", goal.name, "", _say("goal_open"))
+
+
+def _row(mark: str, name: str, sizes: str, outcome: str, label: int, column: int) -> Text:
+    styles = {"✔": "green", "✘": "bold red", "○": "yellow", "–": "dim"}
+    row = Text("  ")
+    row.append(mark, style=styles[mark])
+    row.append(f" {name:<{label}}  ")
+    row.append(f"{sizes:<{column}}  " if outcome else sizes, style="dim" if mark == "–" else "")
+    row.append(outcome, style=styles[mark])
+    return row
+
+
+def _sizes(results: Sequence[CaseResult], column: int) -> str:
+    """Sizes as in "n = 256, 1024" or "M N K = 65 33 17", as many as fit."""
+    names = list(results[0].params)
+    if not names:
+        return ""
+    head = " ".join(names) + " = "
+    shown = [" ".join(_number(value) for value in result.params.values()) + _places(result) for result in results]
+    text = head + ", ".join(shown)
+    while len(text) > column and len(shown) > 1:
+        shown = shown[:-1]
+        text = head + ", ".join(shown) + ", …"
+    return text
+
+
+def _number(value: float) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _places(result: CaseResult) -> str:
+    moved = [f"{name}+{offset}" for name, offset in result.offset.items() if offset]
+    filled = [f"{name} {generator}" for name, generator in result.inputs.items()]
+    return f" ({' '.join([*moved, *filled])})" if moved or filled else ""
+
+
+# ---- findings -------------------------------------------------------------------------------------------------------
+
+
+def _print_finding(console: Console, finding: Finding, source: str, width: int) -> None:
+    message = finding.message
+    if finding.count > 1 and finding.block is not None:
+        again = _say("times_twice") if finding.count == 2 else _say("times", count=f"{finding.count:,}")
+        message = f"{message} {again}"
+    _prose(console, message, width)
+    lines = excerpt(source, finding.file or "", finding.marks, width)
+    if lines:
+        console.print()
+        for line in lines:
+            _line(console, line)
+    elif finding.original and finding.original not in finding.message:
+        _line(console, Text(f"    {_say('original', original=finding.original)}", style="dim"))
+    if finding.why:
+        _labelled(console, _say("why"), finding.why, width)
+
+
+def _print_pattern(console: Console, part: PartVerdict, width: int) -> None:
+    if part.stage != "compare":
+        return
+    pattern = next((result.pattern for result in part.cases if not result.passed and result.pattern), None)
+    if pattern and part.findings and part.findings[0].kind != "never_written":
+        _prose(console, _say("first_wrong", pattern=pattern), width)
+
+
+def _print_counters(console: Console, part: PartVerdict, width: int) -> None:
+    from grader.report.counts import beside_reference
+
+    if part.state in (State.passed, State.goal_open):
+        compared = beside_reference(part.counters, part.reference_counters)
+        if compared:
+            _prose(console, compared, width)
+
+
+# ---- outcome --------------------------------------------------------------------------------------------------------
+
+
+def _outcome(part: PartVerdict, width: int) -> Text:
+    headline = _say("state_goal_open" if part.state is State.goal_open else part.state)
+    count = len(part.findings)
+    notes = [headline]
+    if part.state is State.wrong:
+        notes.append(_say("faults_one") if count == 1 else _say("faults", count=count))
+    if part.state is State.goal_open:
+        notes.append(_say("goals_one") if count == 1 else _say("goals", count=count))
+    groups = {result.group for result in part.cases}
+    failed = {result.group for result in part.cases if not result.passed}
+    if groups:
+        notes.append(_say("groups", passed=len(groups - failed), groups=len(groups) + len(part.not_reached)))
+    spent = f"{sum(part.seconds.values()):.1f} s, {_say('seed', seed=part.seed)}"
+    if part.state in (State.wrong, State.not_started) and part.cases:
+        spent += _say("tried_first")
+    outcome = Text("  ")
+    outcome.append(" · ".join(notes), style=_STYLES[part.state])
+    outcome.append(" " * max(3, width - len(outcome) - len(spent)) + spent, style="dim")
+    return outcome
+
+
+def _next(console: Console, part: PartVerdict, around: Surroundings, width: int) -> None:
+    _labelled(console, _say("next"), " · ".join(_next_steps(part, around)), width, style="cyan")
+    console.print()
+
+
+def _next_steps(part: PartVerdict, around: Surroundings) -> Iterator[str]:
+    if part.state is State.unchecked:
+        yield _say("next_doctor")
+        return
+    if part.state is State.passed:
+        yield _say("next_check", label=around.following) if around.following else _say("next_list")
+        return
+    if part.state is State.not_started:
+        yield _say("next_write", label=part.label)
+    if around.hints and around.own_file:
+        yield _say("next_hint", label=part.label, seen=around.hints_seen, hints=around.hints)
+    if part.findings:
+        yield _say("next_explain", kind=part.findings[0].kind)
+    failed = next((result for result in part.cases if not result.passed), None)
+    if failed is not None and part.state is State.wrong and around.own_file and failed.params:
+        case = ",".join(f"{name}={value}" for name, value in failed.params.items())
+        yield _say("next_case", label=part.label, case=case)
+
+
+# ---- lines ----------------------------------------------------------------------------------------------------------
+
+
+def _line(console: Console, text: Text) -> None:
+    console.print(text, soft_wrap=True)
+
+
+def _prose(console: Console, text: str, width: int) -> None:
+    console.print()
+    console.print(Padding(_code(text), (0, 0, 0, 2)), width=width)
+
+
+def _labelled(console: Console, label: str, text: str, width: int, style: str = "") -> None:
+    """The label, and beside it the text, wrapped."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(width=5, style="bold")
+    grid.add_column(overflow="fold")
+    grid.add_row(label, Text(text, style=style) if style else _code(text))
+    console.print(Padding(grid, (0, 0, 0, 2)), width=width)
+
+
+def _code(text: str) -> Text:
+    """Text in which `code` stands out; the backticks go."""
+    shown = Text()
+    for place, piece in enumerate(re.split(r"`([^`]*)`", text)):
+        shown.append(piece, style="cyan" if place % 2 else "")
+    return shown

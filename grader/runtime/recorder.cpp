@@ -1,0 +1,152 @@
+// The caged child: loads the learner's object against our runtime, calls its entry, and lets the runtime write down what
+// the entry asks of the device. It executes nothing on any device and holds no input and no expected value.
+//
+// A request comes on standard input, lines go to descriptor 3, standard output and error belong to the launcher.
+// Exit status: 0 all calls returned; 2 this machine or the request would not do; 3 the launcher ended early, with a line.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+
+#include "recorder_channel.hpp"
+#include "recorder_fault.hpp"
+#include "recorder_filter.hpp"
+#include "recorder_frames.hpp"
+#include "line.hpp"
+#include "record.hpp"
+#include "recorder_request.hpp"
+
+namespace grader {
+
+namespace {
+
+constexpr std::size_t max_integers = 24, max_floats = 8;
+
+// One signature for all entries. Integers and pointers fill their registers in order, then the stack, one word each;
+// floats fill registers of their own: the same words reach the same places as with the entry's own signature, by the
+// System V ABI of x86-64 and by AAPCS64.
+using U = std::uint64_t;
+using D = double;
+using Entry = int (*)(U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, D, D, D, D, D, D, D, D);
+
+int invoke(Entry entry, const Call& call) {
+    U i[max_integers] = {};
+    D d[max_floats] = {};
+    std::copy(call.integers.begin(), call.integers.end(), i);
+    std::copy(call.floats.begin(), call.floats.end(), d);
+    return entry(i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], i[8], i[9], i[10], i[11], i[12], i[13], i[14], i[15],
+                 i[16], i[17], i[18], i[19], i[20], i[21], i[22], i[23], d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]);
+}
+
+// Variables that an entry forgets to set are the same in every call then, and not the leavings of the one before.
+__attribute__((noinline)) void clear_stack() {
+    constexpr std::size_t bytes = 128 << 10;
+    char below[bytes];
+    std::memset(below, 0, bytes);
+    __asm__ volatile("" : : "r"(below) : "memory");
+}
+
+[[noreturn]] void give_up(const char* what) {
+    Line line(emit, "unavailable");
+    line.text("what", what);
+    line.end();
+    leave(2);
+}
+
+void reserve(const std::vector<Range>& ranges) {
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    for (const Range& range : ranges) {
+        void* const wanted = reinterpret_cast<void*>(range.address);
+        if (mmap(wanted, range.bytes, PROT_NONE, flags, -1, 0) != wanted) give_up("address space for the buffers");
+    }
+}
+
+void arrange_descriptors(const std::string& library) {
+    const int object = open(library.c_str(), O_RDONLY | O_CLOEXEC);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (object < 0 || nothing < 0) give_up("the built library");
+    dup2(nothing, STDIN_FILENO);
+    if (object != library_descriptor) dup2(object, library_descriptor);
+    syscall(SYS_close_range, library_descriptor + 1, ~0u, 0);
+}
+
+void* load(const Request& request) {
+    loading(request.library.c_str());
+    void* const object = dlopen(request.library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    loaded();
+    if (object) return object;
+    Line line(emit, "not_loaded");
+    const char* why = dlerror();
+    line.text("why", why ? why : "");
+    line.end();
+    leave(3);
+}
+
+Entry find_entry(void* object, const Request& request) {
+    if (void* const entry = dlsym(object, request.entry.c_str())) return reinterpret_cast<Entry>(entry);
+    Line line(emit, "no_entry");
+    line.end();
+    leave(3);
+}
+
+void say(const char* kind) {
+    Line line(emit, kind);
+    line.end();
+}
+
+void run(const Request& request) {
+    grader_record_start({emit, frames}, request.device, request.kernels,
+                        reinterpret_cast<cudaStream_t>(request.stream));
+    grader_record_call(request.calls.front().record);
+
+    static char line_buffer[BUFSIZ];
+    std::setvbuf(stdout, line_buffer, _IOLBF, sizeof line_buffer);
+    frames_watch(request.library.c_str());
+    frames_prepare();
+    reserve(request.reserved);
+    arrange_descriptors(request.library);
+    if (const char* refused = watch_faults(request.times)) give_up(refused);
+    if (const char* refused = limit(request.limits)) give_up(refused);
+    if (const char* refused = install_filter()) give_up(refused);
+
+    say("armed");
+    const Entry entry = find_entry(load(request), request);
+    for (const Call& call : request.calls) {
+        grader_record_call(call.record);
+        say("begin");
+        clear_stack();
+        const int returned = invoke(entry, call);
+        Line line(emit, "end");
+        line.integer("returned", returned);
+        line.end();
+    }
+    std::fflush(stdout);
+    say("done");
+    leave(0);
+}
+
+bool sensible(const Request& request) {
+    for (const Call& call : request.calls) {
+        if (call.integers.size() > max_integers || call.floats.size() > max_floats) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+}  // namespace grader
+
+int main() {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    grader::Request request;
+    if (!grader::read_request(std::cin, &request) || !grader::sensible(request)) grader::give_up("the request");
+    grader::run(request);
+}

@@ -1,0 +1,95 @@
+"""Findings of the machine → the facts that a verdict is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Coordinates = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class DeviceFinding:
+    """One kind of fault at one line (or pair of lines), as often as it happened.
+
+    `block`, `thread` are (x, y, z) of its first instance, lowest block first. `index` counts elements of `buffer` and may
+    lie outside it. `facts` hold what else was seen, by name: bytes, address, space, write, other_block, other_thread, ….
+    """
+
+    kind: str
+    line: int | None
+    kernel: str
+    block: Coordinates | None
+    thread: Coordinates | None
+    buffer: str | None
+    index: int | None
+    other_line: int | None
+    count: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def device_findings(
+    reports: Sequence[Mapping[str, Any]], element_bytes: Mapping[str, int], warp_budget: int
+) -> list[DeviceFinding]:
+    """The findings of a run's launches, errors of the first faulty launch only: what runs after it proves nothing."""
+    for report in reports:
+        found = [_finding(report["kernel"], raw, element_bytes, warp_budget) for raw in report["findings"]]
+        if found:
+            return sorted(found, key=_rank)
+    return []
+
+
+# What a learner should look at first: an access that is outside explains the values, races and loops that follow from it.
+_ORDER = (
+    "unsupported",
+    "out_of_bounds_write",
+    "out_of_bounds_read",
+    "misaligned_access",
+    "read_only_violation",
+    "uninitialised_read",
+    "data_race",
+)
+
+
+def _rank(finding: DeviceFinding) -> tuple[int, int]:
+    place = _ORDER.index(finding.kind) if finding.kind in _ORDER else len(_ORDER)
+    return place, finding.line or 0
+
+
+def _finding(
+    kernel: str, raw: Mapping[str, Any], element_bytes: Mapping[str, int], warp_budget: int
+) -> DeviceFinding:
+    size = element_bytes.get(raw["region"])
+    return DeviceFinding(
+        kind=raw["kind"],
+        line=raw["line"],
+        kernel=kernel,
+        block=tuple(raw["block"]),
+        thread=tuple(raw["thread"]),
+        buffer=raw["region"] if size is not None else None,
+        index=raw["offset"] // size if size is not None else None,
+        other_line=raw["other_line"],
+        count=raw["count"],
+        facts=_facts(raw, warp_budget),
+    )
+
+
+def _facts(raw: Mapping[str, Any], warp_budget: int) -> dict[str, Any]:
+    kind, text = raw["kind"], raw["text"]
+    facts: dict[str, Any] = {"blocks": raw["blocks"]}
+    if kind == "endless_loop":
+        return facts | {"budget": warp_budget}
+    if kind == "unsupported":
+        return facts | ({"call": text.removeprefix("call.")} if text.startswith("call.") else {"instruction": text})
+    if raw["space"] == "register":
+        return facts | {"space": "register", "register": text}
+    facts |= {name: raw[name] for name in ("space", "bytes", "address", "write", "region", "region_bytes")}
+    if kind == "misaligned_access":
+        facts["alignment"] = raw["bytes"]
+    if raw["other_line"] is not None or "other_thread" in raw:
+        facts["other_write"] = raw["other_write"]
+        facts |= {name: raw[name] for name in ("other_block", "other_thread") if name in raw}
+        if kind == "read_only_violation":
+            facts["variant"] = "nc"
+    return facts

@@ -1,0 +1,179 @@
+"""The machine's C interface (machine/api.cpp) through ctypes; one `Machine` is one device with its module loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from grader.build import build_library
+
+ORDERS = {"forward": 0, "reverse": 1, "shuffled": 2}
+
+
+class MachineError(Exception):
+    """The machine refused what it was asked; the message is its sentence."""
+
+
+class _Options(ctypes.Structure):
+    _fields_ = (
+        ("order", ctypes.c_uint32),
+        ("workers", ctypes.c_uint32),
+        ("seed", ctypes.c_uint64),
+        ("warp_budget", ctypes.c_uint64),
+        ("launch_budget", ctypes.c_uint64),
+    )
+
+
+_SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "simt_error": (ctypes.c_char_p, ()),
+    "simt_device_create": (ctypes.c_void_p, (ctypes.c_char_p,)),
+    "simt_device_destroy": (None, (ctypes.c_void_p,)),
+    "simt_add_buffer": (
+        ctypes.c_int,
+        (
+            ctypes.c_void_p,
+            ctypes.c_char_p,
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ctypes.c_void_p,
+            ctypes.c_int,
+            ctypes.c_int,
+        ),
+    ),
+    "simt_allocate": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)),
+    "simt_free": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64)),
+    "simt_remove_buffers": (ctypes.c_int, (ctypes.c_void_p,)),
+    "simt_launch": (
+        ctypes.c_int,
+        (
+            ctypes.c_void_p,
+            ctypes.c_char_p,
+            ctypes.POINTER(ctypes.c_uint32),
+            ctypes.POINTER(ctypes.c_uint32),
+            ctypes.c_uint32,
+            ctypes.c_char_p,
+            ctypes.c_uint64,
+            ctypes.POINTER(_Options),
+        ),
+    ),
+    "simt_set": (
+        ctypes.c_int,
+        (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64),
+    ),
+    "simt_copy": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64)),
+    "simt_write": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_uint64)),
+    "simt_variable": (ctypes.c_uint64, (ctypes.c_void_p, ctypes.c_char_p)),
+    "simt_report": (ctypes.c_char_p, (ctypes.c_void_p,)),
+    "simt_unwritten": (ctypes.c_char_p, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64)),
+    "simt_last_writer": (ctypes.c_char_p, (ctypes.c_void_p, ctypes.c_uint64)),
+}
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(build_library("machine")))
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def _triple(values: Sequence[int]) -> ctypes.Array[ctypes.c_uint32]:
+    return (ctypes.c_uint32 * 3)(*values)
+
+
+class Machine:
+    """One device: a lowered program, its module's variables, and the buffers that are mapped at the moment."""
+
+    def __init__(self, program: Path) -> None:
+        self._library = _library()
+        self._device = self._library.simt_device_create(str(program).encode())
+        if not self._device:
+            raise MachineError(self._error())
+
+    def __del__(self) -> None:
+        if getattr(self, "_device", None):
+            self._library.simt_device_destroy(self._device)
+
+    def add_buffer(
+        self, name: str, address: int, size: int, memory: int, *, initialised: bool, writable: bool
+    ) -> None:
+        """Maps `size` bytes of host memory at `memory`; the caller keeps that memory until `remove_buffers`."""
+        self._do("simt_add_buffer", name.encode(), address, size, memory, initialised, writable)
+
+    def allocate(self, address: int, size: int) -> None:
+        """Memory of the machine's own at `address`, until `free` or `remove_buffers`."""
+        self._do("simt_allocate", address, size)
+
+    def free(self, address: int) -> None:
+        self._do("simt_free", address)
+
+    def remove_buffers(self) -> None:
+        self._do("simt_remove_buffers")
+
+    def launch(
+        self,
+        kernel: str,
+        grid: Sequence[int],
+        block: Sequence[int],
+        shared: int,
+        parameters: bytes,
+        *,
+        order: str,
+        seed: int,
+        workers: int,
+        warp_budget: int,
+        launch_budget: int,
+    ) -> None:
+        """Runs a kernel to its end. Budgets count warp instructions; 0 is no bound."""
+        options = _Options(ORDERS[order], workers, seed, warp_budget, launch_budget)
+        arguments = (kernel.encode(), _triple(grid), _triple(block), shared, parameters, len(parameters))
+        self._do("simt_launch", *arguments, ctypes.byref(options))
+
+    def set(self, address: int, value: int, element_bytes: int, count: int) -> None:
+        self._do("simt_set", address, value, element_bytes, count)
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        self._do("simt_copy", to, source, size)
+
+    def write(self, to: int, payload: bytes) -> None:
+        self._do("simt_write", to, payload, len(payload))
+
+    def variable(self, name: str) -> int:
+        """Address of a module's variable by its name in the PTX; raises MachineError where there is none."""
+        address = int(self._library.simt_variable(self._device, name.encode()))
+        if not address:
+            raise MachineError(self._error())
+        return address
+
+    def report(self) -> list[dict[str, Any]]:
+        """One object a launch since the last report: kernel, findings, counters."""
+        report: list[dict[str, Any]] = self._ask("simt_report")
+        return report
+
+    def unwritten(self, buffer: str, element_bytes: int) -> dict[str, Any]:
+        """How many elements nothing has written, and the first ranges of them."""
+        unwritten: dict[str, Any] = self._ask("simt_unwritten", buffer.encode(), element_bytes)
+        return unwritten
+
+    def last_writer(self, address: int) -> int | None:
+        """Line of the learner's file that wrote this byte last."""
+        writer = self._ask("simt_last_writer", address)
+        return writer["line"] if writer else None
+
+    def _do(self, function: str, *arguments: object) -> None:
+        if getattr(self._library, function)(self._device, *arguments):
+            raise MachineError(self._error())
+
+    def _ask(self, function: str, *arguments: object) -> Any:
+        text = getattr(self._library, function)(self._device, *arguments)
+        if text is None:
+            raise MachineError(self._error())
+        return json.loads(text)
+
+    def _error(self) -> str:
+        return str(self._library.simt_error().decode(errors="replace"))

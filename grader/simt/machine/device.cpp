@@ -1,0 +1,179 @@
+// Device: memory that outlives a launch, and the way a launch is set up, spread over workers and collected.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "launch.hpp"
+
+namespace simt {
+namespace {
+
+constexpr std::uint64_t kMostAllocated = 1ull << 32;
+// Module variables live far from every buffer, each in 4 GiB of its own.
+constexpr std::uint64_t kVariableBase = 0x0000'6000'0000'0000, kVariableStride = 1ull << 32;
+
+void shuffle(Launch& launch) {
+    std::mt19937_64 random(launch.options.seed);
+    launch.shuffle_factor = random() % 65536 * 2 + 1;
+    while (std::gcd(launch.shuffle_factor, launch.blocks) != 1) launch.shuffle_factor += 2;
+    launch.shuffle_offset = random() % launch.blocks;
+}
+
+void run_on_workers(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers) {
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i < workers.size(); ++i) threads.emplace_back(run_worker, std::ref(launch), std::ref(*workers[i]));
+    run_worker(launch, *workers[0]);
+    for (std::thread& thread : threads) thread.join();
+}
+
+void add_up(Worker& total, const Worker& one) {
+    for (std::size_t i = 0; i < total.accesses.size(); ++i) {
+        AccessCount& to = total.accesses[i];
+        const AccessCount& from = one.accesses[i];
+        to.requests += from.requests;
+        to.lanes += from.lanes;
+        to.sectors += from.sectors;
+        to.ideal_sectors += from.ideal_sectors;
+        to.wavefronts += from.wavefronts;
+        to.ideal_wavefronts += from.ideal_wavefronts;
+    }
+    for (std::size_t i = 0; i < total.blocks.size(); ++i) {
+        total.blocks[i].runs += one.blocks[i].runs;
+        total.blocks[i].lanes += one.blocks[i].lanes;
+        total.blocks[i].splits += one.blocks[i].splits;
+    }
+    total.findings.merge(one.findings);
+    total.barriers += one.barriers;
+}
+
+}  // namespace
+
+Device::Device(std::unique_ptr<Program> program) : program_(std::move(program)) { place_variables(); }
+
+void Device::place_variables() {
+    for (std::size_t i = 0; i < program_->variables.size(); ++i) variable_addresses_.push_back(kVariableBase + i * kVariableStride);
+    for (std::size_t i = 0; i < program_->variables.size(); ++i) {
+        const Variable& variable = program_->variables[i];
+        std::vector<std::byte> bytes(variable.size);
+        std::copy(variable.initial.begin(), variable.initial.end(), reinterpret_cast<std::uint8_t*>(bytes.data()));
+        for (const Relocation& relocation : variable.relocations) {
+            const bool function = relocation.variable & 0x80000000u;
+            const std::uint32_t index = relocation.variable & 0x7fffffffu;
+            if (!function && index >= variable_addresses_.size()) throw ProgramError("variable " + variable.name + " points to one that is not there");
+            const std::uint64_t address = (function ? index : variable_addresses_[index]) + static_cast<std::uint64_t>(relocation.addend);
+            std::memcpy(bytes.data() + relocation.offset, &address, sizeof address);
+        }
+        auto region = std::make_unique<Region>(variable.name, variable.constant ? Space::constant : Space::global, variable_addresses_[i],
+                                               variable.size, bytes.data(), true);
+        region->owned = std::move(bytes);
+        region->data = region->owned.data();
+        memory_.add(std::move(region));
+    }
+}
+
+std::uint64_t Device::variable_address(const std::string& name) const {
+    for (std::size_t i = 0; i < program_->variables.size(); ++i)
+        if (program_->variables[i].name == name) return variable_addresses_[i];
+    throw ProgramError("the module has no variable " + name);
+}
+
+void Device::add_buffer(const std::string& name, std::uint64_t address, std::uint64_t bytes, std::byte* memory, bool initialised,
+                        bool writable) {
+    if (address + bytes < address || address + bytes >= kVariableBase) throw ProgramError("buffer " + name + " lies outside the address space");
+    for (const auto& other : memory_.all())
+        if (address < other->base + other->size && other->base < address + bytes) throw ProgramError("buffer " + name + " overlaps " + other->name);
+    memory_.add(std::make_unique<Region>(name, Space::global, address, bytes, memory, initialised)).writable = writable;
+}
+
+void Device::allocate(std::uint64_t address, std::uint64_t bytes) {
+    if (bytes > kMostAllocated) throw ProgramError("an allocation of " + std::to_string(bytes) + " bytes is too large for the software GPU");
+    std::vector<std::byte> memory(bytes);
+    add_buffer("allocated memory", address, bytes, memory.data(), false, true);
+    Region& region = *memory_.nearest(address);
+    region.owned = std::move(memory);
+    region.data = region.owned.data();
+}
+
+void Device::free(std::uint64_t address) {
+    AddressSpace freed;
+    memory_.take_if([address](const Region& region) { return region.base == address && !region.owned.empty(); }, freed);
+}
+
+void Device::remove_buffers() {
+    AddressSpace kept;
+    memory_.take_if([](const Region& region) { return region.base >= kVariableBase; }, kept);
+    memory_ = std::move(kept);
+}
+
+void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint32_t dynamic_shared, std::vector<std::byte> parameters,
+                    const LaunchOptions& options) {
+    const Function* function = program_->entry(kernel);
+    if (!function) throw ProgramError("the module has no kernel " + kernel);
+    if (block.volume() == 0 || block.volume() > 1024 || grid.volume() == 0) throw ProgramError("kernel " + kernel + " has an impossible grid or block");
+    if (grid.volume() >= std::numeric_limits<std::uint32_t>::max()) throw ProgramError("a grid of more than 2^32 - 2 blocks is too large for the software GPU");
+    if (parameters.size() < function->parameter_bytes) throw ProgramError("kernel " + kernel + " wants " + std::to_string(function->parameter_bytes) + " bytes of parameters");
+    if (std::uint64_t{dynamic_shared} + function->shared_bytes > (1u << 20)) throw ProgramError("kernel " + kernel + " wants too much shared memory");
+    if (stamps_.nearly_full()) {
+        for (const auto& region : memory_.all()) region->shadow.forget_accesses();
+        stamps_.restart();
+    }
+    Launch launch;
+    launch.device = this;
+    launch.program = program_.get();
+    launch.function = function;
+    launch.grid = grid;
+    launch.block = block;
+    launch.dynamic_shared = dynamic_shared;
+    launch.parameters = std::move(parameters);
+    launch.options = options;
+    launch.blocks = grid.volume();
+    launch.warps_per_block = static_cast<std::uint32_t>((block.volume() + kLanes - 1) / kLanes);
+    launch.floor = stamps_.frontier() << kCellShift;
+    if (options.order == Order::shuffled) shuffle(launch);
+    const std::uint64_t wanted = std::clamp<std::uint64_t>(options.workers, 1, std::min<std::uint64_t>(launch.blocks, 256));
+    launch.parallel = wanted > 1;
+    std::vector<std::unique_ptr<Worker>> workers;
+    for (std::uint64_t i = 0; i < wanted; ++i) workers.push_back(std::make_unique<Worker>(*program_));
+    launch.grid_stamp = take_stamp(launch, *workers[0], {0, 0, 0, 0, Reach::grid});
+    run_on_workers(launch, workers);
+    collect(launch, workers);
+}
+
+void Device::collect(const Launch& launch, const std::vector<std::unique_ptr<Worker>>& workers) {
+    Worker& total = *workers[0];
+    for (std::size_t i = 1; i < workers.size(); ++i) add_up(total, *workers[i]);
+    reports_.push_back(launch_report(launch, total));
+}
+
+Region& Device::region_for(std::uint64_t address, std::uint64_t bytes, const char* what) {
+    Region* region = memory_.nearest(address);
+    if (!region || !region->holds(address, bytes)) throw ProgramError(std::string(what) + " reaches outside its buffer");
+    return *region;
+}
+
+void Device::set(std::uint64_t address, std::uint64_t value, std::uint32_t element_bytes, std::uint64_t count) {
+    if (count == 0) return;
+    if (element_bytes == 0 || element_bytes > 4 || count > std::numeric_limits<std::uint64_t>::max() / 4) throw ProgramError("a fill of impossible size");
+    const std::uint64_t bytes = count * element_bytes;
+    Region& region = region_for(address, bytes, "a fill");
+    for (std::uint64_t at = 0; at < bytes; at += element_bytes) std::memcpy(region.data + (address - region.base) + at, &value, element_bytes);
+    region.shadow.mark_valid(address - region.base, bytes);
+}
+
+void Device::copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    const Region& source = region_for(from, bytes, "a copy's source");
+    const std::vector<std::byte> held(source.data + (from - source.base), source.data + (from - source.base) + bytes);
+    write(to, held.data(), bytes);
+}
+
+void Device::write(std::uint64_t to, const std::byte* from, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    Region& region = region_for(to, bytes, "a copy");
+    std::memcpy(region.data + (to - region.base), from, bytes);
+    region.shadow.mark_valid(to - region.base, bytes);
+}
+
+}  // namespace simt

@@ -1,0 +1,229 @@
+// Floating point, f32 and f64, as the PTX ISA 9.1 defines it (section 9.7.3).
+//
+// Exact forms give the bits that IEEE 754 defines and 0x7fffffff for a NaN (f32). The .approx forms are computed to
+// within half an ulp by the host's library, which lies inside the error that PTX states for each.
+#include <cmath>
+
+#include "elementwise.hpp"
+#include "operations.hpp"
+#include "rounding.hpp"
+
+namespace simt {
+namespace {
+
+// Wraps a function of floats: .ftz on the way in and out, .sat, the canonical NaN.
+template <class T, class F, bool Flush, bool Saturate>
+struct Arithmetic {
+    template <class... Args>
+    T operator()(Args... args) const {
+        T result = Flush ? flushed(F{}(flushed(args)...)) : F{}(args...);
+        if (Saturate) return saturated(result);
+        return canonical(result);
+    }
+};
+
+template <Round Mode>
+struct Add {
+    template <class T> T operator()(T a, T b) const { return add<Mode>(a, b); }
+};
+template <Round Mode>
+struct Subtract {
+    template <class T> T operator()(T a, T b) const { return add<Mode>(a, -b); }
+};
+template <Round Mode>
+struct Multiply {
+    template <class T> T operator()(T a, T b) const { return multiply<Mode>(a, b); }
+};
+template <Round Mode>
+struct Fused {
+    template <class T> T operator()(T a, T b, T c) const { return fused<Mode>(a, b, c); }
+};
+template <Round Mode>
+struct Divide {
+    template <class T> T operator()(T a, T b) const { return divide<Mode>(a, b); }
+};
+template <Round Mode>
+struct Reciprocal {
+    template <class T> T operator()(T a) const { return divide<Mode>(T{1}, a); }
+};
+template <Round Mode>
+struct SquareRoot {
+    template <class T> T operator()(T a) const { return square_root<Mode>(a); }
+};
+
+// A NaN loses to a number; -0 lies below +0.
+struct Least {
+    template <class T> T operator()(T a, T b) const {
+        if (a != a) return b;
+        if (b != b) return a;
+        return a < b || (a == b && std::signbit(a)) ? a : b;
+    }
+};
+struct Most {
+    template <class T> T operator()(T a, T b) const {
+        if (a != a) return b;
+        if (b != b) return a;
+        return a > b || (a == b && !std::signbit(a)) ? a : b;
+    }
+};
+struct LeastOrNan {
+    template <class T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : Least{}(a, b); }
+};
+struct MostOrNan {
+    template <class T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : Most{}(a, b); }
+};
+
+// .approx functions
+struct Exp2 {
+    float operator()(float a) const { return std::exp2(a); }
+};
+struct Log2 {
+    float operator()(float a) const { return std::log2(a); }
+};
+struct Sine {
+    float operator()(float a) const { return static_cast<float>(std::sin(static_cast<double>(a))); }
+};
+struct Cosine {
+    float operator()(float a) const { return static_cast<float>(std::cos(static_cast<double>(a))); }
+};
+struct Tanh {
+    float operator()(float a) const { return std::tanh(a); }
+};
+struct ReciprocalRoot {
+    template <class T> T operator()(T a) const { return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a))); }
+};
+struct ApproximateDivide {  // div.approx: a * (1/b), which is 0 for 2^126 < |b|, NaN for infinity over that
+    float operator()(float a, float b) const {
+        if (std::abs(b) > 0x1p126f && std::isfinite(b)) return std::isinf(a) ? std::bit_cast<float>(kNan32) : std::copysign(0.0f, a) * std::copysign(1.0f, b);
+        return a / b;
+    }
+};
+
+// neg and abs work on the sign bit alone. (PTX leaves a NaN's payload open.)
+template <class T, bool Flush>
+struct Negate {
+    T operator()(T a) const { return -(Flush ? flushed(a) : a); }
+};
+template <class T, bool Flush>
+struct Absolute {
+    T operator()(T a) const { return std::abs(Flush ? flushed(a) : a); }
+};
+template <class T>
+struct CopySign {  // sign of a, magnitude of b
+    T operator()(T a, T b) const { return std::copysign(b, a); }
+};
+template <class T>
+void test_property(Warp& warp, const Instruction& instruction, bool (*holds)(T)) {
+    const T* a = warp.source<T>(instruction.operand[1]);
+    LaneMask result = 0;
+    for (int lane = 0; lane < kLanes; ++lane) result |= static_cast<LaneMask>(holds(a[lane])) << lane;
+    warp.set_predicate(instruction.operand[0], result);
+}
+template <class T, int Property>
+void test(Warp& warp, const Instruction& instruction) {
+    test_property<T>(warp, instruction, [](T a) -> bool {
+        switch (Property) {
+            case 0: return std::isfinite(a);
+            case 1: return std::isinf(a);
+            case 2: return a == a;
+            case 3: return a != a;
+            case 4: return std::isnormal(a) || a == 0;
+            default: return std::fpclassify(a) == FP_SUBNORMAL;
+        }
+    });
+}
+
+template <class T>
+std::string slots(std::size_t sources) {
+    std::string letters(sources + 1, sizeof(T) == 8 ? 'R' : 'r');
+    letters[0] = sizeof(T) == 8 ? 'W' : 'w';
+    return letters;
+}
+
+template <int Sources, class T, class F, bool Flush, bool Saturate>
+void add_form(OperationTable& table, const std::string& name) {
+    using A = Arithmetic<T, F, Flush, Saturate>;
+    if constexpr (Sources == 1) table.add(name, slots<T>(1), unary<T, T, A>);
+    else if constexpr (Sources == 2) table.add(name, slots<T>(2), binary<T, T, T, A>);
+    else table.add(name, slots<T>(3), ternary<T, T, T, T, A>);
+}
+
+// name, name.ftz, name.sat, name.ftz.sat for f32; f64 has neither .ftz nor .sat.
+template <int Sources, class F>
+void add_f32(OperationTable& table, const std::string& name) {
+    add_form<Sources, float, F, false, false>(table, name + ".f32");
+    add_form<Sources, float, F, true, false>(table, name + ".ftz.f32");
+    add_form<Sources, float, F, false, true>(table, name + ".sat.f32");
+    add_form<Sources, float, F, true, true>(table, name + ".ftz.sat.f32");
+}
+template <int Sources, class F>
+void add_both(OperationTable& table, const std::string& name) {
+    add_f32<Sources, F>(table, name);
+    add_form<Sources, double, F, false, false>(table, name + ".f64");
+}
+
+template <int Sources, template <Round> class F>
+void add_roundings(OperationTable& table, const std::string& name) {
+    add_both<Sources, F<Round::nearest>>(table, name);
+    add_both<Sources, F<Round::zero>>(table, name + ".rz");
+    add_both<Sources, F<Round::down>>(table, name + ".rm");
+    add_both<Sources, F<Round::up>>(table, name + ".rp");
+}
+
+// An approximation that is computed exactly, or nearly so, by F.
+template <int Sources, class F>
+void add_approximate(OperationTable& table, const std::string& name) {
+    add_form<Sources, float, F, false, false>(table, name + ".approx.f32");
+    add_form<Sources, float, F, true, false>(table, name + ".approx.ftz.f32");
+}
+
+template <int Property>
+void add_test(OperationTable& table, const std::string& name) {
+    table.add("testp." + name + ".f32", "Pr", test<float, Property>);
+    table.add("testp." + name + ".f64", "PR", test<double, Property>);
+}
+
+}  // namespace
+
+void add_floating_operations(OperationTable& table) {
+    add_roundings<2, Add>(table, "add");
+    add_roundings<2, Subtract>(table, "sub");
+    add_roundings<2, Multiply>(table, "mul");
+    add_roundings<3, Fused>(table, "fma");
+    add_roundings<2, Divide>(table, "div");
+    add_roundings<1, Reciprocal>(table, "rcp");
+    add_roundings<1, SquareRoot>(table, "sqrt");
+    add_both<2, Least>(table, "min");
+    add_both<2, Most>(table, "max");
+    add_both<2, LeastOrNan>(table, "min.NaN");
+    add_both<2, MostOrNan>(table, "max.NaN");
+    add_approximate<1, Exp2>(table, "ex2");
+    add_approximate<1, Log2>(table, "lg2");
+    add_approximate<1, Sine>(table, "sin");
+    add_approximate<1, Cosine>(table, "cos");
+    add_approximate<1, ReciprocalRoot>(table, "rsqrt");
+    add_approximate<1, Reciprocal<Round::nearest>>(table, "rcp");
+    add_approximate<1, SquareRoot<Round::nearest>>(table, "sqrt");
+    add_approximate<2, ApproximateDivide>(table, "div");
+    add_form<1, float, Tanh, false, false>(table, "tanh.approx.f32");
+    add_form<2, float, Divide<Round::nearest>, false, false>(table, "div.full.f32");
+    add_form<2, float, Divide<Round::nearest>, true, false>(table, "div.full.ftz.f32");
+    add_form<1, double, ReciprocalRoot, false, false>(table, "rsqrt.approx.f64");
+    add_form<1, double, Reciprocal<Round::nearest>, false, false>(table, "rcp.approx.ftz.f64");
+    table.add("neg.f32", "wr", unary<float, float, Negate<float, false>>);
+    table.add("neg.ftz.f32", "wr", unary<float, float, Negate<float, true>>);
+    table.add("neg.f64", "WR", unary<double, double, Negate<double, false>>);
+    table.add("abs.f32", "wr", unary<float, float, Absolute<float, false>>);
+    table.add("abs.ftz.f32", "wr", unary<float, float, Absolute<float, true>>);
+    table.add("abs.f64", "WR", unary<double, double, Absolute<double, false>>);
+    table.add("copysign.f32", "wrr", binary<float, float, float, CopySign<float>>);
+    table.add("copysign.f64", "WRR", binary<double, double, double, CopySign<double>>);
+    add_test<0>(table, "finite");
+    add_test<1>(table, "infinite");
+    add_test<2>(table, "number");
+    add_test<3>(table, "notanumber");
+    add_test<4>(table, "normal");
+    add_test<5>(table, "subnormal");
+}
+
+}  // namespace simt

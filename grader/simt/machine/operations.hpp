@@ -1,0 +1,46 @@
+// Operations: the table from an operation's name in the program file to the code that runs it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "program.hpp"
+
+namespace simt {
+
+// `operands` says what each operand must be, destinations first:
+//   w W  a 32-bit, 64-bit destination register      r R  a 32-bit, 64-bit source (register or constant)
+//   P    a predicate destination (or a sink)         p    a predicate source (constants and negation allowed)
+//   o    a 32-bit source that may be missing: kAbsent
+//   +    what stands before it may come again, up to 8 operands; predicates that do not come are true
+//   A    an address: a 64-bit or 32-bit source; kNarrowAddress marks the latter
+struct Operation {
+    Handler run;
+    std::string operands;
+};
+
+class OperationTable {
+  public:
+    void add(std::string name, std::string operands, Handler run) {
+        table_.emplace(std::move(name), Operation{run, std::move(operands)});
+    }
+    const Operation* find(const std::string& name) const {
+        const auto found = table_.find(name);
+        return found == table_.end() ? nullptr : &found->second;
+    }
+
+  private:
+    std::unordered_map<std::string, Operation> table_;
+};
+
+void add_integer_operations(OperationTable&);   // integer.cpp
+void add_floating_operations(OperationTable&);  // floating.cpp
+void add_compare_operations(OperationTable&);   // compare.cpp
+void add_convert_operations(OperationTable&);   // convert.cpp
+void add_move_operations(OperationTable&);      // move.cpp
+void add_memory_operations(OperationTable&);    // memory.cpp
+void add_control_operations(OperationTable&);   // scheduler.cpp
+const OperationTable& operations();             // program.cpp: all of them, made once
+
+}  // namespace simt

@@ -1,0 +1,131 @@
+// Program: the lowered program file (docs/program-format.md), decoded and checked.
+//
+// Every slot, block and table index is checked while the file is read, so that nothing which runs afterwards has to.
+// An instruction that this machine does not know is kept and reported only when a lane reaches it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lanes.hpp"
+
+namespace simt {
+
+struct Warp;
+struct Instruction;
+using Handler = void (*)(Warp&, const Instruction&);
+
+inline constexpr std::uint32_t kProgramVersion = 1;
+inline constexpr std::uint32_t kNoBlock = 0xffffffffu;
+inline constexpr std::uint32_t kConstantFile = 0x80000000u;  // operand lies in the constant file, not in the registers
+inline constexpr std::uint32_t kNarrowAddress = 0x40000000u; // the address operand is a 32-bit register
+inline constexpr std::uint32_t kNegated = 0x80000000u;       // predicate operand is read inverted
+
+inline constexpr std::uint32_t kAbsent = 0xffffffffu;        // an operand that may be missing and is
+
+// Predicate file: slot 0 is always false, slot 1 always true, slot 2 swallows what a sink receives.
+inline constexpr std::uint32_t kPredicateFalse = 0, kPredicateTrue = 1, kPredicateSink = 2, kFirstPredicate = 3;
+
+struct ProgramError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Site {
+    std::uint32_t line = 0;  // of the learner's file; 0 = none
+    std::string file;
+    std::uint32_t file_line = 0;
+    std::string function;
+};
+
+struct Relocation {
+    std::uint64_t offset;
+    std::uint32_t variable;  // with bit 31 set: a function
+    std::int64_t addend;
+};
+
+struct Variable {
+    std::string name;
+    bool constant = false;
+    std::uint32_t align = 1;
+    std::uint64_t size = 0;
+    std::vector<std::uint8_t> initial;
+    std::vector<Relocation> relocations;
+};
+
+// One cache line. Register operands are byte offsets into the warp's register file (or, with kConstantFile, into the
+// function's constants); predicate operands are slots.
+struct alignas(64) Instruction {
+    Handler run = nullptr;
+    std::uint32_t operand[8] = {};
+    std::int64_t immediate = 0;
+    std::uint32_t guard = 0;  // 0 none, else 1 + 2 * predicate slot + (1 if negated)
+    std::uint16_t site = 0;
+    std::uint16_t text = 0;   // index into Program::op_names
+    std::uint32_t index = 0;  // place in Program::instruction_count: where its counters are
+};
+
+enum class Ending : std::uint8_t { fall_through, branch, leave, barrier, trap };
+
+struct Block {
+    std::uint32_t first = 0, count = 0;  // straight-line instructions, the ending apart
+    std::uint32_t next = kNoBlock;
+    Ending ending = Ending::fall_through;
+    std::uint32_t target = kNoBlock;
+    Instruction last;         // the ending itself, where it is an instruction
+    std::uint32_t issued = 0; // instructions a warp issues when it runs the block, the ending included
+    std::uint32_t index = 0;  // place in the counters of blocks
+};
+
+struct Parameter {
+    std::uint32_t offset, size, align;
+};
+
+struct SharedVariable {
+    std::string name;
+    std::uint32_t offset, size, align;
+};
+
+enum class SpecialRegister : std::uint8_t;
+
+struct Special {
+    SpecialRegister which;
+    std::uint32_t slot;
+};
+
+struct Function {
+    std::string name;
+    bool entry = false;
+    std::uint32_t n32 = 0, n64 = 0, predicates = 0;  // predicates includes the three fixed ones
+    std::uint32_t parameter_bytes = 0, shared_bytes = 0, local_bytes = 0;
+    std::uint32_t result_bytes = 0, argument_bytes = 0, returned_bytes = 0;  // of calls: own result, calls' arguments, their results
+    std::vector<Parameter> parameters;
+    std::vector<SharedVariable> shared;
+    std::vector<Special> specials;
+    std::vector<std::byte> constants;  // each value 32 times: 128 bytes a 32-bit constant, 256 a 64-bit one
+    std::vector<Block> blocks;
+    std::vector<Instruction> instructions;
+
+    // Behind the registers lies room for one more, which swallows what nobody reads.
+    std::uint32_t register_bytes() const { return n32 * 4 * kLanes + n64 * 8 * kLanes; }
+    std::uint32_t register_file_bytes() const { return register_bytes() + 8 * kLanes; }
+};
+
+struct Program {
+    std::uint32_t target = 0;
+    std::vector<std::string> op_names;
+    std::vector<Site> sites;
+    std::vector<Variable> variables;
+    std::vector<Function> functions;
+    std::uint32_t instruction_count = 0, block_count = 0;
+
+    const Function* entry(const std::string& name) const;
+};
+
+// Reads `path`. Throws ProgramError with one sentence that says what does not fit.
+std::unique_ptr<Program> load_program(const std::string& path);
+
+}  // namespace simt

@@ -1,0 +1,72 @@
+// Region: a piece of memory with its true size: a buffer, a module's variable, a block's shared memory.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shadow.hpp"
+
+namespace simt {
+
+enum class Space : std::uint8_t { global, constant, shared };
+
+struct Region {
+    Region(std::string region_name, Space region_space, std::uint64_t address, std::uint64_t bytes, std::byte* memory, bool initialised)
+        : name(std::move(region_name)),
+          space(region_space),
+          writable(region_space != Space::constant),
+          base(address),
+          size(bytes),
+          data(memory),
+          shadow(bytes, initialised) {}
+
+    // Whole access inside? Written so that nothing overflows.
+    bool holds(std::uint64_t address, std::uint64_t bytes) const { return address - base <= size && bytes <= size - (address - base); }
+
+    std::string name;
+    Space space;
+    bool writable;
+    std::uint64_t base, size;
+    std::byte* data;
+    Shadow shadow;
+    std::vector<std::byte> owned;  // where the machine itself holds the memory
+};
+
+// Generic addresses of shared and local memory: windows no buffer can lie in.
+inline constexpr std::uint64_t kSharedWindow = 0x0100'0000'0000'0000, kLocalWindow = 0x0200'0000'0000'0000, kWindowBytes = 1ull << 32;
+
+class AddressSpace {
+  public:
+    Region& add(std::unique_ptr<Region> region) {
+        const auto place = std::upper_bound(regions_.begin(), regions_.end(), region->base,
+                                            [](std::uint64_t base, const auto& other) { return base < other->base; });
+        return **regions_.insert(place, std::move(region));
+    }
+    // The region that holds `address`, else the one whose edge lies nearest; null when there is none at all.
+    Region* nearest(std::uint64_t address) const {
+        const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
+                                            [](std::uint64_t value, const auto& region) { return value < region->base; });
+        Region* below = after == regions_.begin() ? nullptr : (after - 1)->get();
+        Region* above = after == regions_.end() ? nullptr : after->get();
+        if (!below || !above) return below ? below : above;
+        const std::uint64_t past = address - below->base;
+        if (past < below->size) return below;
+        return past - below->size <= above->base - address ? below : above;
+    }
+    // Moves the regions for which `wanted` holds to `other`.
+    template <class Wanted>
+    void take_if(Wanted&& wanted, AddressSpace& other) {
+        for (auto& region : regions_)
+            if (wanted(*region)) other.regions_.push_back(std::move(region));
+        std::erase(regions_, nullptr);
+    }
+    const std::vector<std::unique_ptr<Region>>& all() const { return regions_; }
+
+  private:
+    std::vector<std::unique_ptr<Region>> regions_;
+};
+
+}  // namespace simt

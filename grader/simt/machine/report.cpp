@@ -1,0 +1,161 @@
+// Reports: one launch's findings and counters, and what shadow memory knows about a buffer, as JSON.
+#include <map>
+
+#include "json.hpp"
+#include "launch.hpp"
+
+namespace simt {
+namespace {
+
+void triple(Json& json, std::string_view name, std::uint64_t linear, const Dim3& size) {
+    json.key(name).open('[');
+    json.value(linear % size.x).value(linear / size.x % size.y).value(linear / size.x / size.y).close(']');
+}
+
+void place(Json& json, const Program& program, std::string_view line, std::uint16_t site) {
+    const std::uint32_t number = site < program.sites.size() ? program.sites[site].line : 0;
+    if (number == 0) json.key(line).null();
+    else json.field(line, number);
+}
+
+void finding_json(Json& json, const Launch& launch, const Finding& finding) {
+    const Program& program = *launch.program;
+    json.open('{').field("kind", fault_name(finding.fault));
+    place(json, program, "line", finding.site);
+    place(json, program, "other_line", finding.other_site);
+    triple(json, "block", finding.block, launch.grid);
+    triple(json, "thread", finding.thread, launch.block);
+    json.field("space", finding.space).field("region", finding.region).field("region_bytes", finding.region_bytes);
+    json.field("address", finding.address).field("offset", finding.offset).field("bytes", finding.bytes).field("write", finding.write);
+    json.field("other_write", finding.other_write).field("other_atomic", finding.other_atomic);
+    if (finding.other_known) {
+        triple(json, "other_block", finding.other_block, launch.grid);
+        triple(json, "other_thread", finding.other_thread, launch.block);
+    }
+    json.field("text", finding.text).field("count", finding.count).field("blocks", finding.blocks).close('}');
+}
+
+struct LineCount {
+    std::uint64_t warp_instructions = 0, thread_instructions = 0;
+};
+
+class CounterReport {
+  public:
+    CounterReport(const Launch& launch, const Worker& total) : launch_(launch), total_(total) {
+        for (const Block& block : launch.function->blocks) add(block);
+    }
+
+    void write(Json& json) const {
+        std::uint64_t warps = 0, threads = 0, splits = 0;
+        for (const auto& [line, count] : lines_) {
+            warps += count.warp_instructions;
+            threads += count.thread_instructions;
+        }
+        for (const Block& block : launch_.function->blocks) splits += total_.blocks[block.index].splits;
+        json.open('{').field("warp_instructions", warps).field("thread_instructions", threads);
+        json.field("divergent_branches", splits).field("barriers", total_.barriers);
+        json.key("lines").open('[');
+        for (const auto& [line, count] : lines_)
+            json.open('{').field("line", line).field("warp_instructions", count.warp_instructions)
+                .field("thread_instructions", count.thread_instructions).close('}');
+        json.close(']').key("accesses").open('[');
+        for (const Instruction& instruction : launch_.function->instructions) access(json, instruction);
+        json.close(']').close('}');
+    }
+
+  private:
+    void add(const Block& block) {
+        const BlockCount& count = total_.blocks[block.index];
+        if (count.runs == 0) return;
+        for (std::uint32_t i = 0; i < block.count; ++i) add(launch_.function->instructions[block.first + i], count);
+        if (block.issued > block.count) add(block.last, count);
+    }
+    void add(const Instruction& instruction, const BlockCount& count) {
+        const Program& program = *launch_.program;
+        if (program.op_names[instruction.text].starts_with("track.")) return;  // ours, not the kernel's
+        LineCount& line = lines_[instruction.site < program.sites.size() ? program.sites[instruction.site].line : 0];
+        line.warp_instructions += count.runs;
+        line.thread_instructions += count.lanes;
+    }
+    void access(Json& json, const Instruction& instruction) const {
+        const AccessCount& count = total_.accesses[instruction.index];
+        if (count.requests == 0) return;
+        json.open('{');
+        place(json, *launch_.program, "line", instruction.site);
+        json.field("op", launch_.program->op_names[instruction.text]).field("requests", count.requests).field("lanes", count.lanes);
+        json.field("sectors", count.sectors).field("ideal_sectors", count.ideal_sectors);
+        json.field("wavefronts", count.wavefronts).field("ideal_wavefronts", count.ideal_wavefronts).close('}');
+    }
+
+    const Launch& launch_;
+    const Worker& total_;
+    std::map<std::uint32_t, LineCount> lines_;
+};
+
+const Region* named(const AddressSpace& memory, const std::string& name) {
+    for (const auto& region : memory.all())
+        if (region->name == name) return region.get();
+    return nullptr;
+}
+
+bool element_written(const Region& region, std::uint64_t offset, std::uint64_t bytes) {
+    const Page* page = region.shadow.page_if_made(offset);
+    return page && page->all_valid(static_cast<std::uint32_t>(offset % kPageBytes), static_cast<std::uint32_t>(bytes));
+}
+
+}  // namespace
+
+std::string launch_report(const Launch& launch, const Worker& total) {
+    Json json;
+    json.open('{').field("kernel", launch.function->name);
+    json.key("grid").open('[').value(launch.grid.x).value(launch.grid.y).value(launch.grid.z).close(']');
+    json.key("block").open('[').value(launch.block.x).value(launch.block.y).value(launch.block.z).close(']');
+    json.key("findings").open('[');
+    for (const auto& [key, finding] : total.findings.groups()) finding_json(json, launch, finding);
+    json.close(']').key("counters");
+    CounterReport(launch, total).write(json);
+    return json.close('}').text();
+}
+
+std::string Device::report() {
+    Json json;
+    json.open('[');
+    for (const std::string& one : reports_) json.raw(one);
+    reports_.clear();
+    return json.close(']').text();
+}
+
+// {"count": elements with a byte that nothing has written, "ranges": [[first, last], …] of the first of them}
+std::string Device::unwritten(const std::string& buffer, std::uint64_t element_bytes) const {
+    constexpr std::size_t most_ranges = 64;
+    const Region* region = named(memory_, buffer);
+    if (!region || element_bytes == 0 || kPageBytes % element_bytes != 0) throw ProgramError("no such buffer, or an element size that is no power of two: " + buffer);
+    std::uint64_t count = 0, run = 0;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+    for (std::uint64_t element = 0; !region->shadow.initialised() && element < region->size / element_bytes; ++element) {
+        if (element_written(*region, element * element_bytes, element_bytes)) {
+            run = 0;
+            continue;
+        }
+        count += 1;
+        if (run++ > 0 && !ranges.empty() && ranges.back().second + 1 == element) ranges.back().second = element;
+        else if (ranges.size() < most_ranges) ranges.emplace_back(element, element);
+    }
+    Json json;
+    json.open('{').field("count", count).key("ranges").open('[');
+    for (const auto& [first, last] : ranges) json.open('[').value(first).value(last).close(']');
+    return json.close(']').close('}').text();
+}
+
+std::string Device::last_writer(std::uint64_t address) const {
+    Json json;
+    const Region* region = memory_.nearest(address);
+    const Page* page = region && region->holds(address, 1) ? region->shadow.page_if_made(address - region->base) : nullptr;
+    const std::size_t cell = page ? (address - region->base) % kPageBytes >> page->shift : 0;
+    if (!page || page->writer[cell] == 0) return json.null().text();
+    json.open('{');
+    place(json, *program_, "line", page->writer_site[cell]);
+    return json.close('}').text();
+}
+
+}  // namespace simt

@@ -1,0 +1,377 @@
+// Scheduler: which lanes, warps and blocks run next.
+//
+// Within a warp the lanes at the smallest block number run together, so that they meet again where paths join. A group
+// that goes round a loop for long gives way to the other groups of its warp, a warp that goes round for long to the
+// other warps of its block, and a block whose warps all do to other blocks: so a wait for somebody else always ends.
+#include <algorithm>
+#include <deque>
+
+#include "launch.hpp"
+#include "operations.hpp"
+#include "specials.hpp"
+#include "warp.hpp"
+
+namespace simt {
+namespace {
+
+constexpr std::uint32_t kTurn = 1024;         // back edges a group may take before others have their turn
+constexpr std::size_t kMostResidentBlocks = 64;  // of one worker, while they wait for each other
+
+enum class Outcome : std::uint8_t { done, waiting, turn_over, stopped };
+
+struct Stopped {};  // thrown where nothing after this instruction could be believed
+
+// ---- warps ---------------------------------------------------------------------------------------------------------
+
+// Lanes at the same block become one group.
+void join(Warp& warp, std::uint32_t block, LaneMask lanes, std::uint32_t back_edges) {
+    if (lanes == 0) return;
+    for (Group& group : warp.groups)
+        if (group.block == block) {
+            group.lanes |= lanes;
+            group.back_edges = std::min(group.back_edges, back_edges);
+            return;
+        }
+    warp.groups.push_back({block, lanes, back_edges});
+}
+
+Group take_next(Warp& warp) {
+    auto best = warp.groups.begin();
+    for (auto group = best; group != warp.groups.end(); ++group) {
+        const bool tired = group->back_edges >= kTurn, best_tired = best->back_edges >= kTurn;
+        if (tired != best_tired ? best_tired : group->block < best->block) best = group;
+    }
+    const Group taken = *best;
+    *best = warp.groups.back();
+    warp.groups.pop_back();
+    return taken;
+}
+
+void leave(Warp& warp, LaneMask lanes) { warp.alive &= ~lanes; }
+
+LaneMask guarded(const Warp& warp, const Instruction& instruction, LaneMask lanes) {
+    if (instruction.guard == 0) return lanes;
+    const LaneMask holds = warp.predicates[(instruction.guard - 1) >> 1];
+    return lanes & ((instruction.guard - 1) & 1 ? ~holds : holds);
+}
+
+void run_straight(Warp& warp, const Instruction* at, const Instruction* end, LaneMask lanes) {
+    for (; at != end; ++at) {
+        const LaneMask mask = guarded(warp, *at, lanes);
+        if (mask == 0) continue;
+        warp.set_mask(mask);
+        at->run(warp, *at);
+    }
+}
+
+// Where the lanes go from the end of `block`; those that leave or wait are taken out. Returns the group's own next
+// block, or kNoBlock when no lane of it goes on by itself.
+class BlockEnd {
+  public:
+    BlockEnd(Warp& warp, const Block& block, Group& group) : warp_(warp), block_(block), group_(group) {}
+
+    std::uint32_t go() {
+        const LaneMask chosen = guarded(warp_, block_.last, group_.lanes);
+        switch (block_.ending) {
+            case Ending::fall_through: return block_.next;
+            case Ending::branch: return branch(chosen);
+            case Ending::leave: leave(warp_, chosen); break;
+            case Ending::trap: trap(chosen); break;
+            case Ending::barrier: park(chosen); break;
+        }
+        group_.lanes &= ~chosen;
+        return group_.lanes ? block_.next : kNoBlock;
+    }
+
+  private:
+    std::uint32_t branch(LaneMask taken) {
+        if (taken == group_.lanes) return block_.target;
+        if (taken == 0) return block_.next;
+        warp_.worker->blocks[block_.index].splits += 1;
+        // The nearer place keeps the group, the other lanes wait for their number to come.
+        const bool target_first = block_.target < block_.next;
+        const LaneMask others = target_first ? group_.lanes & ~taken : taken;
+        join(warp_, target_first ? block_.next : block_.target, others, group_.back_edges);
+        group_.lanes &= ~others;
+        return target_first ? block_.target : block_.next;
+    }
+
+    void trap(LaneMask lanes) {
+        if (lanes == 0) return;
+        Finding finding;
+        finding.fault = Fault::device_trap;
+        for_each_lane(lanes, [&](int lane) { report(warp_, block_.last, lane, finding); });
+        throw Stopped{};
+    }
+
+    void park(LaneMask lanes) {
+        if (lanes == 0) return;
+        const int lane = first_lane(lanes);
+        const std::uint32_t id = warp_.source<std::uint32_t>(block_.last.operand[0])[lane];
+        const std::uint32_t count = block_.last.operand[1];
+        const std::uint32_t threads = count == kAbsent ? 0 : warp_.source<std::uint32_t>(count)[lane];
+        warp_.parked.push_back({block_.next, lanes, id & 15, threads, block_.last.site});
+    }
+
+    Warp& warp_;
+    const Block& block_;
+    Group& group_;
+};
+
+bool over_budget(Warp& warp, const Block& block, const Group& group) {
+    Launch& launch = *warp.block->launch;
+    const LaunchOptions& options = launch.options;
+    const bool warp_over = options.warp_budget != 0 && warp.instructions > options.warp_budget;
+    if (!warp_over && (options.launch_budget == 0 || launch.issued.load(std::memory_order_relaxed) <= options.launch_budget)) return false;
+    Finding finding;
+    finding.fault = Fault::endless_loop;
+    finding.bytes = 0;
+    finding.text = warp_over ? "warp" : "launch";
+    const Instruction* where = block.ending == Ending::branch ? &block.last
+                               : block.count > 0 ? &warp.block->launch->function->instructions[block.first + block.count - 1] : &block.last;
+    report(warp, *where, first_lane(group.lanes), finding);
+    launch.stop = true;
+    return true;
+}
+
+// Runs `warp` until no lane can go on by itself, or until it has gone round loops for a turn.
+Outcome run_warp(Warp& warp) {
+    const Function& function = *warp.block->launch->function;
+    std::uint32_t turn = 0;
+    while (!warp.groups.empty()) {
+        Group group = take_next(warp);
+        for (;;) {
+            const Block& block = function.blocks[group.block];
+            BlockCount& count = warp.worker->blocks[block.index];
+            count.runs += 1;
+            count.lanes += static_cast<std::uint64_t>(lane_count(group.lanes));
+            warp.instructions += block.issued;
+            const Instruction* first = function.instructions.data() + block.first;
+            run_straight(warp, first, first + block.count, group.lanes);
+            const std::uint32_t next = BlockEnd(warp, block, group).go();
+            if (next == kNoBlock) break;
+            const bool back = next <= group.block;
+            group.block = next;
+            if (back) {
+                group.back_edges += 1;
+                turn += 1;
+                if (turn % kTurn == 0) {
+                    if (warp.block->launch->stop) return Outcome::stopped;
+                    warp.block->launch->issued.fetch_add(std::uint64_t{kTurn} * block.issued, std::memory_order_relaxed);
+                    if (over_budget(warp, block, group)) return Outcome::stopped;
+                }
+            }
+            if (warp.groups.empty() && turn < 4 * kTurn) continue;
+            // Others of this warp may stand here too, or before it, or wait for their turn.
+            join(warp, group.block, group.lanes, group.back_edges);
+            group.lanes = 0;
+            break;
+        }
+        if (std::all_of(warp.groups.begin(), warp.groups.end(), [](const Group& g) { return g.back_edges >= kTurn; }))
+            for (Group& other : warp.groups) other.back_edges = 0;
+        if (turn >= 4 * kTurn) return Outcome::turn_over;
+    }
+    return warp.parked.empty() ? Outcome::done : Outcome::waiting;
+}
+
+// ---- blocks --------------------------------------------------------------------------------------------------------
+
+void start_warp(Warp& warp, ThreadBlock& block, Worker& worker, std::uint32_t number) {
+    const Launch& launch = *block.launch;
+    const Function& function = *launch.function;
+    const std::uint64_t threads = launch.block.volume(), first = std::uint64_t{number} * kLanes;
+    warp.block = &block;
+    warp.worker = &worker;
+    warp.number = number;
+    warp.registers.assign(function.register_file_bytes(), std::byte{0});
+    warp.predicate_file.assign(function.predicates, 0);
+    warp.predicate_file[kPredicateTrue] = kAllLanes;
+    warp.local.assign(std::size_t{function.local_bytes} * kLanes, std::byte{0});
+    warp.files[0] = warp.registers.data();
+    warp.files[1] = const_cast<std::byte*>(function.constants.data());
+    warp.predicates = warp.predicate_file.data();
+    warp.alive = threads - first >= kLanes ? kAllLanes : (1u << (threads - first)) - 1;
+    warp.mask = 0;
+    unpack_mask(0, warp.select);
+    warp.epoch = warp.stamp = 0;
+    warp.instructions = 0;
+    warp.parked.clear();
+    warp.groups.assign(1, {0, warp.alive, 0});
+    for (const Special& special : function.specials) fill_special(warp, special);
+}
+
+Dim3 block_index(const Launch& launch, std::uint64_t linear) {
+    const Dim3& grid = launch.grid;
+    return {static_cast<std::uint32_t>(linear % grid.x), static_cast<std::uint32_t>(linear / grid.x % grid.y),
+            static_cast<std::uint32_t>(linear / grid.x / grid.y)};
+}
+
+void start_block(ThreadBlock& block, Launch& launch, Worker& worker, std::uint64_t linear) {
+    block.launch = &launch;
+    block.linear = linear;
+    block.index = block_index(launch, linear);
+    block.epoch = block.many_stamp = 0;
+    block.floor = 0;
+    block.first_turn = 0;
+    const std::uint64_t shared = std::uint64_t{launch.function->shared_bytes} + launch.dynamic_shared;
+    block.shared_memory.assign(shared, std::byte{0});
+    block.shared = std::make_unique<Region>("", Space::shared, 0, shared, block.shared_memory.data(), false);
+    block.warps.resize(launch.warps_per_block);
+    for (std::uint32_t i = 0; i < launch.warps_per_block; ++i) start_warp(block.warps[i], block, worker, i);
+}
+
+// Lets everybody through a barrier that is complete. True if there was one.
+bool release_barriers(ThreadBlock& block) {
+    bool released = false;
+    for (std::uint32_t id = 0; id < 16; ++id) {
+        std::uint32_t arrived = 0, wanted = 0, alive = 0;
+        for (const Warp& warp : block.warps) {
+            alive += static_cast<std::uint32_t>(lane_count(warp.alive));
+            for (const Parked& parked : warp.parked)
+                if (parked.barrier == id) {
+                    arrived += static_cast<std::uint32_t>(lane_count(parked.lanes));
+                    wanted = std::max(wanted, parked.threads);
+                }
+        }
+        if (arrived == 0 || arrived < (wanted ? std::min(wanted, alive) : alive)) continue;
+        released = true;
+        for (Warp& warp : block.warps) {
+            for (const Parked& parked : warp.parked)
+                if (parked.barrier == id) join(warp, parked.block, parked.lanes, 0);
+            std::erase_if(warp.parked, [id](const Parked& parked) { return parked.barrier == id; });
+        }
+    }
+    return released;
+}
+
+void pass_barrier(ThreadBlock& block, Worker& worker) {
+    worker.barriers += 1;
+    block.epoch += 1;
+    block.many_stamp = 0;
+    block.floor = worker.next_stamp << kCellShift;
+    for (Warp& warp : block.warps) warp.stamp = 0;
+}
+
+void report_deadlock(ThreadBlock& block) {
+    for (Warp& warp : block.warps)
+        for (const Parked& parked : warp.parked) {
+            Finding finding;
+            finding.fault = Fault::deadlock;
+            Instruction where;
+            where.site = parked.site;
+            for_each_lane(parked.lanes, [&](int lane) { report(warp, where, lane, finding); });
+        }
+    block.launch->stop = true;
+}
+
+Outcome run_block(ThreadBlock& block, Worker& worker) {
+    const bool backwards = block.launch->options.order == Order::reverse;
+    for (;;) {
+        bool turn_over = false, all_done = true;
+        const auto count = static_cast<std::uint32_t>(block.warps.size());
+        for (std::uint32_t i = 0; i < count; ++i) {
+            Warp& warp = block.warps[(block.first_turn + (backwards ? count - 1 - i : i)) % count];
+            if (warp.groups.empty() && warp.parked.empty()) continue;
+            switch (run_warp(warp)) {
+                case Outcome::stopped: return Outcome::stopped;
+                case Outcome::turn_over: turn_over = true; all_done = false; break;
+                case Outcome::waiting: all_done = false; break;
+                case Outcome::done: break;
+            }
+        }
+        if (all_done) return Outcome::done;
+        if (release_barriers(block)) {
+            pass_barrier(block, worker);
+            continue;
+        }
+        if (turn_over) return Outcome::turn_over;
+        report_deadlock(block);
+        return Outcome::stopped;
+    }
+}
+
+// ---- workers -------------------------------------------------------------------------------------------------------
+
+// The n-th block to start: forward, backward, or a fixed shuffle (an affine map, which is a permutation when its factor
+// and the number of blocks have no common divisor).
+std::uint64_t block_at(const Launch& launch, std::uint64_t n) {
+    if (launch.options.order == Order::forward) return n;
+    if (launch.options.order == Order::reverse) return launch.blocks - 1 - n;
+    return (launch.shuffle_factor * n + launch.shuffle_offset) % launch.blocks;
+}
+
+void run_blocks(Launch& launch, Worker& worker) {
+    std::deque<std::unique_ptr<ThreadBlock>> waiting;
+    std::unique_ptr<ThreadBlock> spare;
+    while (!launch.stop) {
+        std::unique_ptr<ThreadBlock> block;
+        const bool more = launch.next_block.load(std::memory_order_relaxed) < launch.blocks;
+        const std::uint64_t n = more && waiting.size() < kMostResidentBlocks ? launch.next_block.fetch_add(1) : launch.blocks;
+        if (n < launch.blocks) {
+            block = spare ? std::move(spare) : std::make_unique<ThreadBlock>();
+            start_block(*block, launch, worker, block_at(launch, n));
+        } else if (!waiting.empty()) {
+            block = std::move(waiting.front());
+            waiting.pop_front();
+        } else {
+            return;
+        }
+        switch (run_block(*block, worker)) {
+            case Outcome::stopped: return;
+            case Outcome::turn_over: waiting.push_back(std::move(block)); break;
+            default: spare = std::move(block);
+        }
+    }
+}
+
+}  // namespace
+
+std::uint32_t take_stamp(Launch& launch, Worker& worker, const Stamp& stamp) {
+    StampTable& table = launch.device->stamps();
+    if (worker.next_stamp == worker.last_stamp) {
+        worker.next_stamp = table.take_chunk();
+        if (worker.next_stamp == kNoOrder) {  // 67 million stamps: give up on this launch rather than say something untrue
+            launch.stop = true;
+            worker.next_stamp = table.frontier() - StampTable::kChunk;
+        }
+        worker.last_stamp = worker.next_stamp + StampTable::kChunk;
+    }
+    const std::uint32_t number = worker.next_stamp;
+    worker.next_stamp += 2;
+    table[number] = stamp;
+    table[number + 1] = stamp;
+    if (stamp.reach == Reach::thread) table[number + 1].reach = Reach::warp;
+    return number;
+}
+
+void run_worker(Launch& launch, Worker& worker) {
+    try {
+        run_blocks(launch, worker);
+    } catch (const Stopped&) {
+        launch.stop = true;
+    }
+}
+
+std::uint32_t thread_in_block(const Warp& warp, int lane) { return warp.number * kLanes + static_cast<std::uint32_t>(lane); }
+
+void report(Warp& warp, const Instruction& instruction, int lane, Finding finding) {
+    finding.site = instruction.site;
+    finding.block = warp.block->linear;
+    finding.thread = thread_in_block(warp, lane);
+    warp.worker->findings.add(std::move(finding));
+}
+
+void report_unsupported(Warp& warp, const Instruction& instruction) {
+    Finding finding;
+    finding.fault = Fault::unsupported;
+    finding.text = warp.block->launch->program->op_names[instruction.text];
+    for_each_lane(warp.mask, [&](int lane) { report(warp, instruction, lane, finding); });
+    throw Stopped{};
+}
+
+void add_control_operations(OperationTable& table) {  // their meaning lies in BlockEnd
+    for (const char* name : {"bra", "ret", "exit", "trap"}) table.add(name, "", report_unsupported);
+    table.add("bar.sync", "ro", report_unsupported);
+}
+
+}  // namespace simt

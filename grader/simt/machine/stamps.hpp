@@ -1,0 +1,59 @@
+// Stamps: who touched a piece of memory last, in 32 bits.
+//
+// A cell of shadow memory holds  stamp << 6 | atomic << 5 | lane.  A stamp is one warp between two of its
+// synchronisations; the table says which block, which warp and when. Stamps only grow, so "before the launch" or, in
+// shared memory, "before the last barrier" is one comparison, and nothing has to be cleared between launches.
+// Every warp stamp is followed by a twin that means "several lanes of that warp"; a block has one for "several warps".
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace simt {
+
+using Cell = std::uint32_t;
+inline constexpr int kCellShift = 6;
+inline constexpr Cell kCellAtomic = 1u << 5, kCellLane = 31;
+inline constexpr std::uint32_t kMostStamps = 1u << (32 - kCellShift);
+inline constexpr std::uint32_t kNoOrder = 0xffffffffu;
+
+enum class Reach : std::uint8_t { thread, warp, block, grid };
+
+struct Stamp {
+    std::uint32_t block = 0;       // linear index in the grid
+    std::uint32_t epoch = 0;       // barriers the block had passed
+    std::uint32_t warp_epoch = 0;  // synchronisations the warp had passed
+    std::uint16_t warp = 0;        // index in the block
+    Reach reach = Reach::thread;
+};
+
+class StampTable {
+  public:
+    static constexpr std::uint32_t kChunk = 1024;  // a worker takes stamps by the chunk
+
+    StampTable() : chunks_(kMostStamps / kChunk) {}
+
+    // First stamp of a fresh chunk that belongs to the caller alone; kNoOrder when all stamps are used.
+    std::uint32_t take_chunk() {
+        const std::uint32_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
+        if (chunk >= chunks_.size()) return kNoOrder;
+        chunks_[chunk] = std::make_unique<Stamp[]>(kChunk);
+        return chunk * kChunk;
+    }
+    Stamp& operator[](std::uint32_t stamp) { return chunks_[stamp / kChunk][stamp % kChunk]; }
+    // Every stamp made from now on is at least this one.
+    std::uint32_t frontier() const { return next_.load(std::memory_order_relaxed) * kChunk; }
+    bool nearly_full() const { return frontier() > kMostStamps / 2; }
+    void restart() {
+        for (auto& chunk : chunks_) chunk.reset();
+        next_ = 1;
+    }
+
+  private:
+    std::vector<std::unique_ptr<Stamp[]>> chunks_;
+    std::atomic<std::uint32_t> next_{1};  // chunk 0 stays unused: a cell of 0 means nobody
+};
+
+}  // namespace simt

@@ -1,0 +1,134 @@
+// Warp, thread block and worker: the state that instructions work on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "findings.hpp"
+#include "lanes.hpp"
+#include "program.hpp"
+#include "region.hpp"
+#include "stamps.hpp"
+
+namespace simt {
+
+struct ThreadBlock;
+struct Launch;
+class Device;
+
+struct Dim3 {
+    std::uint32_t x = 1, y = 1, z = 1;
+    std::uint64_t volume() const { return std::uint64_t(x) * y * z; }
+};
+
+// What one memory instruction did, all its executions together. One cache line.
+struct alignas(64) AccessCount {
+    std::uint64_t requests = 0, lanes = 0;
+    std::uint64_t sectors = 0, ideal_sectors = 0;        // global memory, 32 bytes each
+    std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  // shared memory
+    Region* hint = nullptr;                              // where the last access went: usually the next one's place too
+};
+
+struct BlockCount {
+    std::uint64_t runs = 0, lanes = 0, splits = 0;
+};
+
+// What belongs to one host thread. Nothing in it is shared while a launch runs.
+struct Worker {
+    std::vector<AccessCount> accesses;  // by Instruction::index
+    std::vector<BlockCount> blocks;     // by Block::index
+    FindingTable findings;
+    std::uint32_t next_stamp = 0, last_stamp = 0;  // stamps taken and not used yet
+    std::uint64_t barriers = 0;
+
+    explicit Worker(const Program& program) : accesses(program.instruction_count), blocks(program.block_count) {}
+};
+
+// Lanes of a warp that stand at the same place and run together.
+struct Group {
+    std::uint32_t block;
+    LaneMask lanes;
+    std::uint32_t back_edges = 0;  // since another group of the warp had its turn
+};
+
+struct Parked {
+    std::uint32_t block;  // where they go on
+    LaneMask lanes;
+    std::uint32_t barrier, threads;  // threads: how many it waits for; 0 = all of the block
+    std::uint16_t site;
+};
+
+struct Warp {
+    std::byte* files[2] = {};  // registers, constants
+    LaneMask* predicates = nullptr;
+    LaneMask mask = 0;  // lanes that the instruction at hand runs for
+    alignas(64) std::int32_t select[kLanes] = {};  // the same as 0 and -1
+    ThreadBlock* block = nullptr;
+    Worker* worker = nullptr;
+    std::uint32_t number = 0;  // in the block
+    LaneMask alive = 0;
+    std::uint32_t epoch = 0;  // synchronisations of this warp
+    std::uint32_t stamp = 0;  // 0: none since the last synchronisation
+    std::uint64_t instructions = 0;
+    std::vector<Group> groups;
+    std::vector<Parked> parked;
+    std::vector<std::byte> registers;
+    std::vector<LaneMask> predicate_file;
+    std::vector<std::byte> local;  // local memory, lane after lane
+
+    void set_mask(LaneMask lanes) {
+        if (lanes == mask) return;
+        mask = lanes;
+        unpack_mask(lanes, select);
+    }
+    template <class T>
+    const T* source(std::uint32_t operand) const {
+        return reinterpret_cast<const T*>(files[operand >> 31] + (operand & ~(kConstantFile | kNarrowAddress)));
+    }
+    template <class T>
+    T* destination(std::uint32_t operand) const {
+        return reinterpret_cast<T*>(files[0] + operand);
+    }
+    LaneMask predicate(std::uint32_t operand) const {
+        const LaneMask value = predicates[operand & ~kNegated];
+        return operand & kNegated ? ~value : value;
+    }
+    void set_predicate(std::uint32_t operand, LaneMask value) const {
+        LaneMask& slot = predicates[operand];
+        slot = (slot & ~mask) | (value & mask);
+    }
+    // Stores `value` where the lane runs and keeps the rest.
+    template <class T>
+    void assign(std::uint32_t operand, const T* value) const;
+};
+
+template <class T>
+inline void Warp::assign(std::uint32_t operand, const T* value) const {
+    T* to = destination<T>(operand);
+    if (mask == kAllLanes) {
+        std::memcpy(to, value, sizeof(T) * kLanes);
+        return;
+    }
+    for (int lane = 0; lane < kLanes; ++lane) to[lane] = select[lane] ? value[lane] : to[lane];
+}
+
+struct ThreadBlock {
+    Launch* launch = nullptr;
+    Dim3 index;
+    std::uint64_t linear = 0;
+    std::uint32_t epoch = 0;       // barriers passed
+    std::uint32_t many_stamp = 0;  // "several warps of this block", in this epoch; 0: not needed yet
+    Cell floor = 0;                // cells below lie before the last barrier
+    std::unique_ptr<Region> shared;
+    std::vector<std::byte> shared_memory;
+    std::vector<Warp> warps;
+    std::uint32_t first_turn = 0;  // rotates the warps so that none starves
+};
+
+std::uint32_t thread_in_block(const Warp& warp, int lane);  // linear index
+void report(Warp& warp, const Instruction& instruction, int lane, Finding finding);
+void report_unsupported(Warp& warp, const Instruction& instruction);  // the handler of what is not known
+
+}  // namespace simt

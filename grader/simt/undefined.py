@@ -1,0 +1,152 @@
+"""Where a register may be undefined, and how that state spreads until it matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.simt.cfg import CodeBlock
+from grader.simt.code import Op, register_value
+from grader.simt.dataflow import Flow
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """`reads`: by id of an operation, the values it reads that may be undefined there.
+
+    `origins`: the values that have to be followed, since what is undefined in them may reach a place where it matters;
+    each with the value that was not assigned, and the operation that reads that first.
+    """
+
+    reads: dict[int, frozenset[int]]
+    origins: dict[int, tuple[int, Op]]
+
+
+def is_shuffle(op: Op) -> bool:
+    return op.name.startswith("shfl.sync")
+
+
+def propagated(op: Op) -> list[int]:
+    """Values from which an undefined state goes over to the results."""
+    if op.effect and not is_shuffle(op):
+        return []
+    moved = op.sources[:1] if op.effect else op.sources
+    return [value for operand in moved if (value := register_value(operand)) is not None]
+
+
+def checked(op: Op, harmless: set[int]) -> list[int]:
+    """Values that have to be defined for the operation to make sense."""
+    values = [(op.guard - 1) >> 1] if op.guard else []
+    if op.effect and id(op) not in harmless and not op.name.startswith("st.result"):
+        sources = op.sources[1:] if is_shuffle(op) else op.sources
+        values += [value for operand in sources if (value := register_value(operand)) is not None]
+    return values
+
+
+def _affected(op: Op) -> list[int]:
+    """Results that take over an undefined state."""
+    return op.written_values()[:1] if is_shuffle(op) else op.written_values()
+
+
+def find_undefined(blocks: list[CodeBlock], flow: Flow, harmless: set[int]) -> Undefined:
+    """Follows undefined states from where nothing is assigned (`flow`) to the operations that they matter to."""
+    roots = {value for bits in flow.maybe_unassigned() for value in flow.members(bits)}
+    if not roots:
+        return Undefined({}, {})
+    reads = _undefined_reads(blocks, flow, _reached(blocks, roots))
+    origins = _origins(blocks, reads, roots)
+    matters = _mattering(blocks, reads, harmless)
+    return Undefined(reads, {value: origin for value, origin in origins.items() if value in matters})
+
+
+def _reached(blocks: list[CodeBlock], roots: set[int]) -> set[int]:
+    """Values that the undefined ones could reach, whatever the order of operations."""
+    readers: dict[int, list[Op]] = {}
+    for block in blocks:
+        for op in block.ops:
+            for value in propagated(op):
+                readers.setdefault(value, []).append(op)
+    reached = set(roots)
+    todo = list(roots)
+    for value in todo:
+        for op in readers.get(value, []):
+            for result in _affected(op):
+                if result not in reached:
+                    reached.add(result)
+                    todo.append(result)
+    return reached
+
+
+def _undefined_reads(blocks: list[CodeBlock], flow: Flow, candidates: set[int]) -> dict[int, frozenset[int]]:
+    """The reads of candidates that may be undefined, along the paths that there are."""
+    concerned = [
+        [op for op in block.ops if not candidates.isdisjoint(op.used_values() + op.written_values())]
+        for block in blocks
+    ]
+    after: list[set[int]] = [set() for _ in blocks]
+    reads: dict[int, frozenset[int]] = {}
+    todo = dict.fromkeys(range(len(blocks)))
+    while todo:
+        number = next(iter(todo))
+        del todo[number]
+        state = set(candidates) if number == 0 else set()
+        for predecessor in flow.predecessors[number]:
+            state |= after[predecessor]
+        for op in concerned[number]:
+            reads[id(op)] = frozenset(state.intersection(op.used_values()))
+            _step(op, state, candidates)
+        if state != after[number]:
+            after[number] = state
+            todo.update(dict.fromkeys(flow.successors[number]))
+    return reads
+
+
+def _step(op: Op, state: set[int], candidates: set[int]) -> None:
+    """What an operation does to the set of values that may be undefined."""
+    spreads = not state.isdisjoint(propagated(op))
+    affected = _affected(op)
+    for result in op.written_values():
+        if spreads and result in affected:
+            state.update(candidates.intersection([result]))
+        elif not op.guard:
+            state.discard(result)
+
+
+def _origins(
+    blocks: list[CodeBlock], reads: dict[int, frozenset[int]], roots: set[int]
+) -> dict[int, tuple[int, Op]]:
+    """For each value that may be undefined: the unassigned value it comes from, and the first read of that."""
+    readers: dict[int, list[Op]] = {}
+    for block in blocks:
+        for op in block.ops:
+            for value in reads.get(id(op), ()):
+                readers.setdefault(value, []).append(op)
+    origins = {value: (value, readers[value][0]) for value in sorted(roots) if value in readers}
+    todo = list(origins)
+    for value in todo:
+        for op in readers.get(value, []):
+            if value in propagated(op):
+                for result in _affected(op):
+                    if result not in origins:
+                        origins[result] = origins[value]
+                        todo.append(result)
+    return origins
+
+
+def _mattering(blocks: list[CodeBlock], reads: dict[int, frozenset[int]], harmless: set[int]) -> set[int]:
+    """Values whose undefined state may reach a check."""
+    writers: dict[int, list[Op]] = {}
+    todo: list[int] = []
+    for block in blocks:
+        for op in block.ops:
+            undefined = reads.get(id(op), frozenset())
+            todo += [value for value in checked(op, harmless) if value in undefined]
+            for result in _affected(op):
+                writers.setdefault(result, []).append(op)
+    found = set(todo)
+    for value in todo:
+        for op in writers.get(value, []):
+            for source in propagated(op):
+                if source in reads.get(id(op), ()) and source not in found:
+                    found.add(source)
+                    todo.append(source)
+    return found

@@ -1,0 +1,82 @@
+"""The tools a check works with, below one roof: build, record, software GPU.
+
+They are loaded when first wanted. PyTorch takes longer to import than a file to compile, so it is imported in a thread
+while nvcc and the recorder, which are processes of their own, do their work.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from grader.puzzle import Case, Part
+
+if TYPE_CHECKING:
+    from grader.build import Build
+    from grader.record import Recording
+    from grader.simt.software import SoftwareGPU
+
+
+class Recorder(Protocol):
+    """`grader.record.record`."""
+
+    def __call__(self, build: Build, part: Part, case: Case, *, inject: bool = False) -> Recording: ...
+
+
+@dataclass(frozen=True)
+class Tools:
+    """How to build a file, to record its entry, and to make a software GPU for what was built."""
+
+    build: Callable[[Path], Build]
+    record: Recorder
+    software_gpu: Callable[[Build], SoftwareGPU]
+
+
+def default_tools() -> Tools:
+    """The real ones."""
+    from grader.build import build
+    from grader.record import record
+
+    def software_gpu(built: Build) -> SoftwareGPU:
+        from grader.simt.software import SoftwareGPU
+
+        return SoftwareGPU(built)
+
+    return Tools(build, record, software_gpu)
+
+
+class TorchMissing(Exception):
+    """PyTorch cannot be imported; the message is one sentence with the next step."""
+
+
+class TorchLoading:
+    """Imports PyTorch, and what stands on it, in a thread that starts at once."""
+
+    def __init__(self) -> None:
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._import, name="import torch", daemon=True)
+        self._thread.start()
+
+    def _import(self) -> None:
+        try:
+            for name in ("grader.compare", "grader.simt.software"):
+                importlib.import_module(name)
+        except Exception as error:
+            self._failure = error
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is still time to do something else."""
+        return self._thread.is_alive()
+
+    def wait(self) -> None:
+        """Returns when PyTorch is there; raises `TorchMissing` where it is not."""
+        self._thread.join()
+        if self._failure is not None:
+            raise TorchMissing(
+                f"PyTorch, which computes the right values, cannot be imported ({self._failure}): pip install torch"
+            ) from self._failure

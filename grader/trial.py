@@ -1,0 +1,268 @@
+"""One case on the software GPU: run twice on fresh inputs, both runs judged.
+
+The second run has other inputs and another order of warps and blocks, on the same device, whose module globals the
+first run left behind. What the software GPU finds counts even where the values are right; an element that was never
+written is reported as such before any wrong value is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from grader.compare import BufferComparison, Comparison, compare
+from grader.explain import Observation, Pattern, Values, element, find_pattern
+from grader.inputs import derived_seed, memory_for
+from grader.puzzle import Case, Part, element_count
+from grader.verdict import CaseResult, FirstWrong, Stage
+
+if TYPE_CHECKING:
+    from grader.build import Build
+    from grader.record.plan import Launch, Plan
+    from grader.simt.findings import DeviceFinding
+    from grader.simt.software import RunResult
+    from grader.tools import Tools
+
+DEVICE = "software"
+_ORDERS = ("forward", "shuffled")
+
+
+@dataclass
+class Ran:
+    """What became of one case: `observations` are empty where it passed, else they come from `stage`."""
+
+    result: CaseResult
+    observations: list[Observation] = field(default_factory=list)
+    stage: Stage = Stage.done
+    pattern: Pattern | None = None
+    counters: Mapping[str, Any] = field(default_factory=dict)
+    printed: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A recorded case, ready to run."""
+
+    part: Part
+    group: str
+    case: Case
+    build: Build
+    plan: Plan
+    seed: int
+
+    def run(self, tools: Tools) -> Ran:
+        """Runs twice; stops after a run that shows something."""
+        begun = time.perf_counter()
+        gpu = tools.software_gpu(self.build)
+        ran = Ran(self._result(None))
+        for run, order in enumerate(_ORDERS):
+            memory, inputs = self._memory(run)
+            result = gpu.run(self.plan, memory, roles=self._roles(), order=order, seed=self._seed(run))
+            comparison = compare(self.part, self.case, inputs, memory)
+            if run == 0:
+                ran.counters, ran.printed = result.counters, result.printed
+            self._judge(ran, result, comparison, inputs)
+            if ran.observations:
+                if run > 0 and ran.stage is Stage.compare:
+                    self._blame_what_was_kept(ran, tools)
+                break
+        ran.seconds = time.perf_counter() - begun
+        return ran
+
+    def _seed(self, run: int) -> int:
+        return self.seed if run == 0 else derived_seed(self.seed, run)
+
+    def _roles(self) -> dict[str, str]:
+        return {buffer.name: buffer.role for buffer in self.part.buffers}
+
+    def _memory(self, run: int) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+        memory = memory_for(self.part, self.case, self._seed(run), run)
+        return memory, {buffer.name: memory[buffer.name].clone() for buffer in self.part.buffers if buffer.is_read}
+
+    def _judge(self, ran: Ran, result: RunResult, comparison: Comparison, inputs: Mapping[str, torch.Tensor]) -> None:
+        ran.result = self._result(comparison)
+        found = [_from_device(finding) for finding in result.findings]
+        unwritten = [] if found else self._never_written(result)
+        if found or unwritten:
+            ran.observations, ran.stage = found or unwritten, Stage.run if found else Stage.compare
+        elif comparison.wrong:
+            ran.observations, ran.stage = [self._wrong(comparison, result)], Stage.compare
+        wrong = comparison.first_wrong()
+        if wrong is not None:
+            ran.pattern = find_pattern(self._values(wrong, inputs))
+        ran.result = self._result(comparison, passed=not ran.observations, pattern=ran.pattern)
+
+    def _never_written(self, result: RunResult) -> list[Observation]:
+        seen = []
+        for buffer in self.part.buffers:
+            summary = result.unwritten.get(buffer.name)
+            if buffer.role == "out" and summary and summary["count"]:
+                seen.append(self._unwritten(buffer.name, int(summary["count"]), int(summary["first"])))
+        return seen
+
+    def _unwritten(self, name: str, count: int, first: int) -> Observation:
+        elements = next(element_count(buffer, self.case.params) for buffer in self.part.buffers if buffer.name == name)
+        launches = launches_of(self.plan)
+        facts: dict[str, Any] = {"before": element(name, first - 1)}
+        if count == elements:
+            facts["variant"] = "all" if launches else "no_launch"
+        elif first + count == elements:
+            facts["variant"] = "tail_one" if count == 1 else "tail"
+        else:
+            facts["variant"] = "some_one" if count == 1 else "some"
+        last = launches[-1] if launches else None
+        if last is not None and len(launches) == 1 and first == _threads(last) < elements:
+            facts["why"] = "short_grid"
+        return Observation(
+            "never_written",
+            line=last.line if last is not None else None,
+            kernel=last.kernel if last is not None else None,
+            buffer=name,
+            index=first,
+            count=count,
+            facts=facts,
+        )
+
+    def _wrong(self, comparison: Comparison, result: RunResult) -> Observation:
+        worst = comparison.first_wrong()
+        assert worst is not None  # the caller counted wrong elements
+        kind, first, count = "wrong_values", worst.first, worst.count
+        not_a_number = worst.not_a_number
+        if bool(not_a_number.any()):
+            kind, first, count = "not_a_number", int(not_a_number.nonzero()[0]), int(not_a_number.sum())
+        elif worst.narrow is not None:
+            kind = "low_precision"
+        return Observation(
+            kind,
+            line=result.writer_line(worst.buffer.name, first),
+            buffer=worst.buffer.name,
+            index=first,
+            count=count,
+            facts=_value_facts(kind, worst, first, count),
+        )
+
+    def _blame_what_was_kept(self, ran: Ran, tools: Tools) -> None:
+        """Says why only the second run is wrong: its inputs, its order, or what the first run left behind."""
+        if not self._right_on_a_fresh_device("forward", tools):
+            return  # the inputs show it, and the finding stands
+        kept = self._right_on_a_fresh_device(_ORDERS[1], tools)
+        seen = ran.observations[0]
+        ran.observations = [
+            Observation(
+                "non_deterministic",
+                line=seen.line,
+                buffer=seen.buffer,
+                index=seen.index,
+                facts={"variant": "second_run" if kept else "order"},
+            )
+        ]
+
+    def _right_on_a_fresh_device(self, order: str, tools: Tools) -> bool:
+        memory, inputs = self._memory(1)
+        gpu = tools.software_gpu(self.build)
+        result = gpu.run(self.plan, memory, roles=self._roles(), order=order, seed=self._seed(1))
+        return not compare(self.part, self.case, inputs, memory).wrong and not self._never_written(result)
+
+    def _values(self, wrong: BufferComparison, inputs: Mapping[str, torch.Tensor]) -> Values:
+        launches = launches_of(self.plan)
+        return Values(
+            got=wrong.got,
+            expected=wrong.expected,
+            wrong=wrong.wrong,
+            shape=wrong.shape,
+            inputs={
+                name: tensor.flatten().double()
+                for name, tensor in inputs.items()
+                if tensor.numel() == wrong.got.numel()
+            },
+            threads=launches[-1].block[0] if launches and launches[-1].block[1] == 1 else 0,
+        )
+
+    def _result(
+        self, comparison: Comparison | None, *, passed: bool = False, pattern: Pattern | None = None
+    ) -> CaseResult:
+        first = comparison.first_wrong() if comparison is not None else None
+        return CaseResult(
+            device=DEVICE,
+            group=self.group,
+            params=self.case.params,
+            passed=passed,
+            checked=comparison.checked if comparison is not None else 0,
+            wrong=comparison.wrong if comparison is not None else 0,
+            max_abs_error=comparison.max_abs_error if comparison is not None else 0.0,
+            max_rel_error=comparison.max_rel_error if comparison is not None else 0.0,
+            first_wrong=_first_wrong(first) if first is not None else None,
+            pattern=pattern.words if pattern is not None else None,
+            inputs=self.case.inputs,
+            offset=self.case.offset,
+        )
+
+
+def launches_of(plan: Plan) -> Sequence[Launch]:
+    """The launches of a plan in stream order."""
+    from grader.record.plan import Launch
+
+    return [operation for operation in plan.operations if isinstance(operation, Launch)]
+
+
+def _threads(launch: Launch) -> int:
+    count = 1
+    for extent in (*launch.grid, *launch.block):
+        count *= extent
+    return count
+
+
+def _from_device(finding: DeviceFinding) -> Observation:
+    return Observation(
+        finding.kind,
+        line=finding.line,
+        kernel=finding.kernel,
+        block=finding.block,
+        thread=finding.thread,
+        buffer=finding.buffer,
+        index=finding.index,
+        other_line=finding.other_line,
+        count=finding.count,
+        facts=finding.facts,
+    )
+
+
+def _first_wrong(worst: BufferComparison) -> FirstWrong:
+    flat = worst.first
+    index: list[int] = []
+    for extent in reversed(worst.shape):
+        index.insert(0, flat % extent)
+        flat //= extent
+    return FirstWrong(
+        worst.buffer.name, tuple(index), float(worst.expected[worst.first]), float(worst.got[worst.first])
+    )
+
+
+def _value_facts(kind: str, worst: BufferComparison, first: int, count: int) -> dict[str, Any]:
+    checked = worst.got.numel()
+    facts: dict[str, Any] = {
+        "wrong": count,
+        "checked": checked,
+        "got": f"{float(worst.got[first]):.7g}",
+        "expected": f"{float(worst.expected[first]):.7g}",
+        "max_rel_error": f"{worst.max_rel_error:.1e}",
+    }
+    if worst.narrow is not None:
+        facts |= {"narrow": worst.narrow.name, "digits": worst.narrow.digits}
+    if kind == "wrong_values":
+        facts["variant"] = "one" if count == 1 else "all" if count == checked else "first"
+    if kind == "not_a_number" and count == 1:
+        facts["variant"] = "one"
+    return facts
+
+
+def count_once(part: Part, case: Case, build: Build, plan: Plan, seed: int, tools: Tools) -> Mapping[str, Any]:
+    """The counters of one run, nothing judged: for the reference, beside the learner's."""
+    roles = {buffer.name: buffer.role for buffer in part.buffers}
+    result = tools.software_gpu(build).run(plan, memory_for(part, case, seed), roles=roles, order=_ORDERS[0], seed=seed)
+    return result.counters

@@ -1,0 +1,189 @@
+"""What a check found, as plain data: the JSON of `docs/verdict.md`, schema 1.
+
+Numbers that are not finite become the strings "Infinity", "-Infinity" and "NaN", so that every JSON reader can read it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+SCHEMA = 1
+
+
+class State(StrEnum):
+    """How far a part is."""
+
+    not_started = "not_started"
+    wrong = "wrong"
+    goal_open = "goal_open"
+    passed = "passed"
+    unchecked = "unchecked"
+
+
+class Stage(StrEnum):
+    """The last step that was reached; "done" when all of them were."""
+
+    build = "build"
+    record = "record"
+    run = "run"
+    compare = "compare"
+    goal = "goal"
+    done = "done"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding in words; `line` is a line of `file`, the learner's.
+
+    Beyond the design's fields: `title` in two or three words, `why` the reason, `marks` what stands at which line, and
+    `original` the compiler's own words where the message retells them.
+    """
+
+    kind: str
+    severity: str
+    title: str
+    message: str
+    why: str
+    file: str | None
+    line: int | None
+    kernel: str | None = None
+    block: tuple[int, int, int] | None = None
+    thread: tuple[int, int, int] | None = None
+    buffer: str | None = None
+    index: int | None = None
+    other_line: int | None = None
+    count: int = 1
+    marks: tuple[tuple[int, str], ...] = ()
+    original: str | None = None
+
+
+@dataclass(frozen=True)
+class FirstWrong:
+    """The first wrong element: its buffer, its index in the buffer's shape, and both values."""
+
+    buffer: str
+    index: tuple[int, ...]
+    expected: float
+    got: float
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One case on one device; `checked` and `wrong` count elements of all its results."""
+
+    device: str
+    group: str
+    params: Mapping[str, int | float]
+    passed: bool
+    checked: int = 0
+    wrong: int = 0
+    max_abs_error: float = 0.0
+    max_rel_error: float = 0.0
+    first_wrong: FirstWrong | None = None
+    pattern: str | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    offset: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class GoalResult:
+    """One goal of a right part: what is asked, and whether it is reached."""
+
+    name: str
+    sentence: str
+    reached: bool
+
+
+@dataclass(frozen=True)
+class PartVerdict:
+    """One part. `reason` says in a sentence why it could not be checked; `not_reached` names the groups never tried."""
+
+    part: str
+    label: str
+    state: State
+    device: str
+    seed: int
+    stage: Stage
+    file: str
+    findings: tuple[Finding, ...] = ()
+    cases: tuple[CaseResult, ...] = ()
+    not_reached: tuple[str, ...] = ()
+    goals: tuple[GoalResult, ...] = ()
+    counters: Mapping[str, Any] = field(default_factory=dict)
+    reference_counters: Mapping[str, Any] = field(default_factory=dict)
+    timing: None = None
+    printed: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    reason: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.state is State.passed
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A puzzle, or one part of it; `parts` lists only those judged, `remaining` the labels of those not reached."""
+
+    puzzle: str
+    title: str
+    parts: tuple[PartVerdict, ...]
+    remaining: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.parts) and not self.remaining and all(part.passed for part in self.parts)
+
+    @property
+    def exit_code(self) -> int:
+        """0 passed, 1 not passed, 3 not judged here; one part not passed makes 1, even beside unchecked ones."""
+        states = {part.state for part in self.parts}
+        if states - {State.passed, State.unchecked}:
+            return 1
+        return 3 if State.unchecked in states else 0
+
+    def to_json(self) -> str:
+        """One JSON object on one line."""
+        parts = [{**_fields(part), "passed": part.passed} for part in self.parts]
+        return dumps({"schema": SCHEMA, **_fields(self), "passed": self.passed, "parts": parts})
+
+
+def error_json(sentence: str) -> str:
+    """The JSON of a check that could not begin: bad usage."""
+    return dumps({"schema": SCHEMA, "error": sentence})
+
+
+def dumps(value: object) -> str:
+    """Strict JSON: numbers that are not finite become strings."""
+    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+
+
+def _plain(value: object) -> object:
+    match value:
+        case float():
+            return value if math.isfinite(value) else _NOT_FINITE[str(value)]
+        case Finding():
+            marks = [{"line": line, "text": text} for line, text in value.marks]
+            return _plain({**_fields(value), "marks": marks})
+        case StrEnum():
+            return str(value)
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case _ if dataclasses.is_dataclass(value):
+            return _plain(_fields(value))
+    return value
+
+
+_NOT_FINITE = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}

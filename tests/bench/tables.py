@@ -1,0 +1,64 @@
+"""Tables of measured numbers in the pages of the course, written from `results/`: nobody types them.
+
+`python tests/bench/tables.py` writes them anew between their markers; a test says when that was forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def times(measured: Mapping[str, Any]) -> str:
+    """Puzzle 1's solutions beside a copy of the same data."""
+    copy = measured["copy"]
+    ceiling = copy["bytes"] / copy["ms"]
+    rows = [
+        "| | ms | GB/s | of a copy's |",
+        "|---|---|---|---|",
+        f"| a copy | {copy['ms']:.3f} | {ceiling / 1e6:,.0f} | |",
+    ]
+    for name, part in measured["parts"].items():
+        rate = part["bytes"] / part["ms"]
+        rows.append(f"| `{name}` | {part['ms']:.3f} | {rate / 1e6:,.0f} | {100 * rate / ceiling:.0f} % |")
+    return "\n".join(rows)
+
+
+def block_sizes(measured: Mapping[str, Any]) -> str:
+    """Puzzle 1's plain kernel and its grid-stride loop by block size."""
+    rows = ["| threads a block | blocks at once | occupancy | one element a thread, ms | grid-stride loop, ms |"]
+    rows.append("|---|---|---|---|---|")
+    for row in measured["block_sizes"]:
+        occupancy = 100 * row["threads"] * row["resident_blocks"] / row["most_threads"]
+        rows.append(
+            f"| {row['threads']:,} | {row['resident_blocks']} | {occupancy:.0f} % "
+            f"| {row['ms_one_element']:.3f} | {row['ms_grid_stride']:.3f} |"
+        )
+    return "\n".join(rows)
+
+
+# Page, marker, results, and what makes the table of them.
+TABLES: tuple[tuple[str, str, str, Callable[[Mapping[str, Any]], str]], ...] = (
+    ("puzzles/puzzle_01_vector_add/README.md", "times", "results/puzzle_01_h200.json", times),
+    ("puzzles/puzzle_01_vector_add/README.md", "block sizes", "results/puzzle_01_h200.json", block_sizes),
+)
+
+
+def written(page: str) -> str:
+    """The text of a page with each of its tables written anew."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for other, marker, results, make in TABLES:
+        if other == page:
+            table = make(json.loads((ROOT / results).read_text(encoding="utf-8")))
+            before, rest = text.split(f"<!-- {marker} -->\n")
+            text = f"{before}<!-- {marker} -->\n{table}\n{rest[rest.index('<!-- end -->') :]}"
+    return text
+
+
+if __name__ == "__main__":
+    for changed in {page for page, *_ in TABLES}:
+        (ROOT / changed).write_text(written(changed), encoding="utf-8")

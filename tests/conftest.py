@@ -1,0 +1,61 @@
+"""What tests of the whole chain share: a way to judge a file as a part, and the command line.
+
+Judging happens in this process, with the tools that `grader check` uses, so that PyTorch is imported once. Everything
+built goes into the ordinary cache; notes on a learner's progress go into a folder of the test run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from grader.catalog import Located
+from grader.check import Options, Submission, check_part
+from grader.puzzle import Case
+from grader.tools import TorchLoading, default_tools
+from grader.verdict import PartVerdict
+from tests.judging import ROOT, CommandLine, Judge
+
+SEED = 20_261_129
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_notes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or changes the notes of whoever runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADER_DATA", str(tmp_path_factory.mktemp("notes")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def judge() -> Judge:
+    tools, loading = default_tools(), TorchLoading()
+
+    def judged(part: Located, source: Path, *, cases: Sequence[tuple[str, Case]] | None = None) -> PartVerdict:
+        submission = Submission(part, source, source.name, is_solution=source == part.solution_path)
+        return check_part(submission, Options(seed=SEED, cases=cases), tools, loading)
+
+    return judged
+
+
+@pytest.fixture(scope="session")
+def command_line() -> CommandLine:
+    program = Path(sys.executable).with_name("grader")
+
+    def ran(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program, *arguments],
+            cwd=cwd,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+
+    return ran

@@ -1,0 +1,226 @@
+"""Inputs, poison, and the comparison with the reference: what is right, and what kind of wrong."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from grader.compare import Comparison, compare, reference_results
+from grader.inputs import GENERATORS, derived_seed, draw_inputs, memory_for, poisoned
+from grader.puzzle import Case, In, InOut, Out, Part, PuzzleError, Scalar, Tolerance, Work, bf16, f16, f32, f64, i32
+
+CASE = Case(n=64)
+
+
+def sum_part(**changes: Any) -> Part:
+    given: dict[str, Any] = {
+        "params": [In("a", f32, "n"), In("b", f32, "n"), Out("out", f32, "n"), Scalar("n", i32)],
+        "reference": lambda a, b: a + b,
+        "groups": {"all": [CASE]},
+        "bench": CASE,
+        "work": lambda n: Work(12 * n, n),
+        "tolerance": Tolerance(2.0**-22, why="one rounding"),
+        "lesson": "Add.",
+    }
+    return Part("add", **(given | changes))
+
+
+def judged(part: Part, got: torch.Tensor, inputs: dict[str, torch.Tensor] | None = None, case: Case = CASE) -> Comparison:
+    return compare(part, case, inputs or draw_inputs(part, case, 1), {part.results[0].name: got})
+
+
+# ---- inputs ----
+
+
+def test_inputs_repeat_by_seed_and_differ_by_seed_buffer_and_case() -> None:
+    part = sum_part()
+    first, again, other = (draw_inputs(part, CASE, seed) for seed in (1, 1, 2))
+    assert torch.equal(first["a"], again["a"])
+    assert not torch.equal(first["a"], other["a"])
+    assert not torch.equal(first["a"], first["b"])
+    assert not torch.equal(draw_inputs(part, Case(n=65), 1)["a"][:64], first["a"])
+    assert derived_seed(1, 1) != derived_seed(2, 1)
+
+
+@pytest.mark.parametrize("dtype", [f32, f16, bf16, f64])
+@pytest.mark.parametrize("name", list(GENERATORS))
+def test_every_generator_fills_every_type(name: str, dtype: Any) -> None:
+    part = sum_part(
+        params=[In("a", dtype, "n", 3), Out("out", dtype, "n", 3), Scalar("n", i32)], reference=lambda a: a, default_inputs=name
+    )
+    for n in (0, 1, 64):
+        tensor = draw_inputs(part, Case(n=n), 3)["a"]
+        assert tensor.shape == (n, 3)
+        assert not tensor.isnan().any()
+
+
+def test_generators_are_what_their_names_say() -> None:
+    part = sum_part()
+
+    def drawn(**inputs: str) -> dict[str, torch.Tensor]:
+        return draw_inputs(part, Case(n=4096, inputs=inputs), 5)
+
+    assert drawn(a="large_offset")["a"].mean() > 900
+    denormals = drawn(a="denormals")["a"]
+    assert (denormals.abs() < torch.finfo(torch.float32).smallest_normal).all()
+    assert (denormals != 0).all()
+    cancelling = drawn(b="cancelling")
+    assert ((cancelling["a"] + cancelling["b"]).abs() <= 1e-4 * cancelling["a"].abs()).all()
+    assert drawn(a="mixed_magnitudes")["a"].abs().max() > 1e5
+    assert drawn(a="minus_infinity_mask")["a"].isinf().any()
+    integers = drawn(a="integers")["a"]
+    assert torch.equal(integers, integers.round())
+
+
+def test_constant_rows_are_constant() -> None:
+    part = sum_part(
+        params=[In("a", f32, "n", 8), Out("out", f32, "n", 8), Scalar("n", i32)],
+        reference=lambda a: a,
+        default_inputs="constant_rows",
+    )
+    rows = draw_inputs(part, CASE, 1)["a"]
+    assert (rows == rows[:, :1]).all()
+    assert len(rows[:, 0].unique()) > 60
+
+
+def test_an_unknown_generator_is_the_authors_mistake() -> None:
+    with pytest.raises(PuzzleError, match="no generator"):
+        draw_inputs(sum_part(default_inputs="gaussian"), CASE, 1)
+
+
+def test_results_come_poisoned_another_way_each_run() -> None:
+    memory, later = memory_for(sum_part(), CASE, 1, 0), memory_for(sum_part(), CASE, 1, 1)
+    assert memory["out"].isnan().all()
+    assert not torch.equal(memory["out"].view(torch.int32), later["out"].view(torch.int32))
+    for dtype in (f16, bf16, f32, f64):
+        assert poisoned(Out("o", dtype, 4), CASE).isnan().all()
+    assert poisoned(Out("o", i32, 4), CASE).dtype == torch.int32
+
+
+# ---- right ----
+
+
+def test_a_float_sum_is_right_and_every_element_is_checked() -> None:
+    part = sum_part()
+    inputs = draw_inputs(part, CASE, 1)
+    comparison = judged(part, inputs["a"] + inputs["b"], inputs)
+    assert (comparison.checked, comparison.wrong, comparison.first_wrong()) == (64, 0, None)
+    assert 0 < comparison.max_rel_error <= 2.0**-24
+
+
+@pytest.mark.parametrize("generator", ["denormals", "cancelling", "mixed_magnitudes", "large_offset"])
+def test_a_float_sum_is_right_on_adversarial_inputs(generator: str) -> None:
+    case = Case(n=4096, inputs={"b": generator})
+    inputs = draw_inputs(sum_part(), case, 2)
+    assert judged(sum_part(), inputs["a"] + inputs["b"], inputs, case).wrong == 0
+
+
+def test_the_same_infinity_and_expected_nan_are_right() -> None:
+    inputs = {"a": torch.tensor([3e38, -math.inf, math.inf, 1.0]), "b": torch.tensor([3e38, 1.0, -math.inf, 1.0])}
+    got = torch.tensor([math.inf, -math.inf, math.nan, 2.0])
+    assert judged(sum_part(), got, inputs, Case(n=4)).wrong == 0
+
+
+def test_nothing_to_check_is_right() -> None:
+    assert judged(sum_part(), torch.empty(0), case=Case(n=0)).checked == 0
+
+
+def test_references_see_scalars_and_several_results() -> None:
+    part = sum_part(
+        params=[InOut("w", f32, "n"), Out("total", f32), Scalar("lr", f32), Scalar("n", i32)],
+        reference=lambda w, lr: (w * lr, w.sum()),
+        groups={"all": [Case(n=2, lr=0.5)]},
+        bench=Case(n=2, lr=0.5),
+    )
+    case = Case(n=2, lr=0.5)
+    inputs = {"w": torch.tensor([1.0, 3.0])}
+    assert compare(part, case, inputs, {"w": torch.tensor([0.5, 1.5]), "total": torch.tensor(4.0)}).wrong == 0
+
+
+@pytest.mark.parametrize("reference", [lambda a, b: (a, b), lambda a: a.sum()])
+def test_a_reference_of_another_shape_is_the_authors_mistake(reference: Any) -> None:
+    part = sum_part(reference=reference)
+    with pytest.raises(PuzzleError):
+        reference_results(part, CASE, draw_inputs(part, CASE, 1))
+
+
+# ---- wrong ----
+
+
+@pytest.mark.parametrize("trick", ["zeros", "input", "mean", "poison"])
+def test_what_is_not_computed_is_wrong(trick: str) -> None:
+    part = sum_part()
+    inputs = draw_inputs(part, CASE, 1)
+    right = inputs["a"] + inputs["b"]
+    got = {
+        "zeros": torch.zeros(64),
+        "input": inputs["a"],
+        "mean": torch.full((64,), float(right.mean())),
+        "poison": poisoned(part.results[0], CASE),
+    }[trick]
+    assert judged(part, got, inputs).wrong == 64
+
+
+def test_the_first_wrong_element_and_the_errors_are_told() -> None:
+    part = sum_part(
+        params=[In("a", f32, "n", 2), Out("out", f32, "n", 2), Scalar("n", i32)], reference=lambda a: 2 * a
+    )
+    got = torch.tensor([[2.0, 4.0], [6.0, 9.0]])
+    comparison = judged(part, got, {"a": torch.tensor([[1.0, 2.0], [3.0, 4.0]])}, Case(n=2))
+    wrong = comparison.first_wrong()
+    assert wrong is not None
+    assert (wrong.first, wrong.count, wrong.max_abs_error, wrong.max_rel_error) == (3, 1, 1.0, 0.125)
+    assert wrong.narrow is None
+
+
+@pytest.mark.parametrize(("got", "expected"), [(math.inf, 1.0), (math.nan, 1.0), (-math.inf, math.inf)])
+def test_what_is_not_finite_is_infinitely_wrong(got: float, expected: float) -> None:
+    comparison = judged(sum_part(), torch.tensor([got]), {"a": torch.tensor([expected]), "b": torch.zeros(1)}, Case(n=1))
+    assert comparison.wrong == 1
+    assert comparison.max_abs_error == math.inf
+    wrong = comparison.first_wrong()
+    assert wrong is not None
+    assert bool(wrong.not_a_number[0]) is math.isnan(got)
+
+
+def test_one_unit_in_the_last_place_is_within_and_half_precision_outside_the_tolerance() -> None:
+    inputs = draw_inputs(sum_part(), CASE, 1)
+    right = inputs["a"] + inputs["b"]
+    assert judged(sum_part(), torch.nextafter(right, torch.tensor(9.0)), inputs).wrong == 0
+    assert judged(sum_part(), right.half().float(), inputs).wrong > 50
+
+
+@pytest.mark.parametrize(("dtype", "name"), [(torch.float16, "half"), (torch.bfloat16, "bfloat16")])
+@pytest.mark.parametrize("where", ["inputs", "everywhere", "result"])
+def test_narrower_arithmetic_is_recognised(dtype: torch.dtype, name: str, where: str) -> None:
+    inputs = draw_inputs(sum_part(), CASE, 1)
+    a, b = inputs["a"], inputs["b"]
+    got = {
+        "inputs": a.to(dtype).float() + b.to(dtype).float(),
+        "everywhere": (a.to(dtype) + b.to(dtype)).float(),
+        "result": (a + b).to(dtype).float(),
+    }[where]
+    wrong = judged(sum_part(), got, inputs).first_wrong()
+    assert wrong is not None
+    assert wrong.narrow is not None
+    assert wrong.narrow.name == name
+
+
+@pytest.mark.parametrize("factor", [1 + 1e-3, 1 + 2.0**-11, 0.999, 2.0, -1.0])
+def test_values_that_are_only_about_right_are_not_called_imprecise(factor: float) -> None:
+    inputs = draw_inputs(sum_part(), CASE, 1)
+    wrong = judged(sum_part(), (inputs["a"] + inputs["b"]) * factor, inputs).first_wrong()
+    assert wrong is not None
+    assert wrong.narrow is None
+
+
+def test_integers_are_compared_exactly() -> None:
+    part = sum_part(
+        params=[In("a", i32, "n"), In("b", i32, "n"), Out("out", i32, "n"), Scalar("n", i32)], tolerance=Tolerance(0, why="exact")
+    )
+    inputs = draw_inputs(part, CASE, 1)
+    assert judged(part, inputs["a"] + inputs["b"], inputs).wrong == 0
+    assert judged(part, inputs["a"] + inputs["b"] + 1, inputs).wrong == 64

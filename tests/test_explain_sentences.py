@@ -1,0 +1,270 @@
+"""Every kind has its words and its page, and findings, patterns and compiler errors are told in them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from grader.explain import (
+    KINDS,
+    Observation,
+    Setting,
+    Values,
+    diagnostics,
+    element,
+    find_pattern,
+    page,
+    say,
+    sentence,
+    title,
+)
+from grader.explain.names import kernel_name
+
+SETTING = Setting(
+    entry="vector_add",
+    label="1.2",
+    grid=(2, 1, 1),
+    block=(256, 1, 1),
+    nouns={"a": "floats", "out": "floats"},
+    elements={"a": 257, "out": 257},
+    shapes={"a": (257,), "out": (257,)},
+)
+DESIGN_KINDS = """compile_error, missing_entry, host_crash, host_timeout, launch_error, ignored_error, capture_unsafe,
+out_of_bounds_read, out_of_bounds_write, misaligned_access, uninitialised_read, data_race, barrier_divergence, deadlock,
+bad_sync_mask, endless_loop, integer_overflow, read_only_violation, never_written, wrong_values, low_precision, not_a_number,
+non_deterministic, device_trap, forbidden_call, bank_conflicts, uncoalesced_access, redundant_traffic, goal_missed,
+unsupported"""
+
+
+def test_the_catalogue_knows_every_kind() -> None:
+    assert list(KINDS) == DESIGN_KINDS.replace("\n", " ").split(", ")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_a_title_a_page_with_an_example_and_what_to_do(kind: str) -> None:
+    text = page(kind)
+    assert text.startswith(f"# {kind}: ")
+    assert "```cuda\n" in text
+    assert "**How to look for it.**" in text
+    assert "**What to do.**" in text
+    assert 2 <= len(title(kind)) <= 32
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_words_even_when_nothing_else_is_known(kind: str) -> None:
+    said = say(Observation(kind), Setting(entry="vector_add"))
+    assert said.message
+    assert said.marks == ()
+
+
+def test_an_unknown_kind_has_no_page() -> None:
+    with pytest.raises(KeyError):
+        page("../../etc/passwd")
+
+
+# ---- findings ----
+
+
+def outside(index: int, **facts: Any) -> Observation:
+    return Observation(
+        "out_of_bounds_read", line=7, kernel="add", block=(1, 0, 0), thread=(index - 256, 0, 0), buffer="a", index=index, facts=facts
+    )
+
+
+def test_an_access_past_the_end_names_thread_element_and_size_and_the_missing_guard() -> None:
+    said = say(outside(257), SETTING)
+    assert said.message == "Thread 1 of block 1 reads `a[257]`, one past the 257 floats of `a`."
+    assert "2 blocks of 256 threads are 512 threads, for 257 floats" in said.why
+    assert [(mark.line, mark.text) for mark in said.marks] == [(7, "thread 1 of block 1 reads `a[257]`")]
+
+
+def test_an_access_far_past_the_end_is_an_overflow() -> None:
+    assert "254 past the 257 floats" in say(outside(510), SETTING).message
+    assert "overflow" in say(outside(-(2**31)), SETTING).why
+    assert "below 0" in say(outside(-4), SETTING).message
+
+
+def test_an_access_to_no_buffer_says_so() -> None:
+    nowhere = Observation("out_of_bounds_write", block=(0, 0, 0), thread=(3, 0, 0), facts={"bytes": 4, "address": 1 << 45})
+    assert say(nowhere, SETTING).message == "Thread 3 of block 0 writes 4 bytes at an address that lies in no buffer."
+    null = Observation("out_of_bounds_write", block=(0, 0, 0), thread=(3, 0, 0), facts={"bytes": 4, "address": 16})
+    assert "null pointer" in say(null, SETTING).message
+
+
+def test_two_dimensional_launches_have_two_dimensional_threads() -> None:
+    setting = Setting(entry="t", grid=(2, 2, 1), block=(16, 16, 1))
+    said = say(Observation("device_trap", block=(1, 0, 0), thread=(0, 2, 0)), setting)
+    assert said.message.startswith("Thread (0,2) of block (1,0)")
+
+
+def test_a_race_names_both_lines_and_both_threads() -> None:
+    race = Observation(
+        "data_race",
+        line=9,
+        other_line=8,
+        block=(0, 0, 0),
+        thread=(3, 0, 0),
+        buffer="out",
+        index=4,
+        facts={"write": False, "other_write": True, "other_block": [1, 0, 0], "other_thread": [4, 0, 0]},
+    )
+    said = say(race, SETTING)
+    assert "`out[4]`" in said.message
+    assert "Blocks run in any order" in said.why
+    assert [(mark.line, mark.text) for mark in said.marks] == [
+        (8, "thread 4 of block 1 may be writing here"),
+        (9, "thread 3 of block 0 reads here"),
+    ]
+
+
+def test_a_misaligned_access_says_what_the_address_should_be() -> None:
+    seen = Observation(
+        "misaligned_access",
+        line=8,
+        block=(0, 0, 0),
+        thread=(0, 0, 0),
+        buffer="a",
+        index=127,
+        facts={"bytes": 16, "alignment": 16, "address": 0x1000 + 508},
+    )
+    said = say(seen, SETTING)
+    assert said.message == "Thread 0 of block 0 accesses 16 bytes at once at `a[127]`, whose address is no multiple of 16."
+    assert "`float4`" in said.why
+    assert said.marks[0].text == "address modulo 16 is 12"
+
+
+def test_elements_of_a_matrix_are_named_by_row_and_column() -> None:
+    assert element("C", 2112, (65, 33)) == "`C[2112]` (row 64, column 0)"
+    assert element("C", 9999, (65, 33)) == "`C[9999]`"
+    assert element("a", 3, (257,)) == "`a[3]`"
+
+
+def test_facts_of_a_stranger_cannot_break_a_sentence() -> None:
+    said = say(Observation("launch_error", facts={"variant": "said", "error": "{who.__class__}", "reason": "{0}"}), SETTING)
+    assert "{who.__class__}: {0}" in said.message
+
+
+def test_kernel_names_are_those_of_the_source() -> None:
+    assert kernel_name("_Z10add_kernelPKfS0_Pfi") == "add_kernel"
+    assert kernel_name("_Z4tileILi16EEvPf") == "tile<16>"
+    assert kernel_name("_ZN12_GLOBAL__N_11kEPf") == "k"
+    assert kernel_name("plain") == "plain"
+    assert kernel_name("_Zgarbage") == "_Zgarbage"
+
+
+# ---- patterns ----
+
+
+def pattern_of(got: torch.Tensor, expected: torch.Tensor, threads: int = 0, **inputs: torch.Tensor) -> str:
+    flat_got, flat = got.flatten().double(), expected.flatten().double()
+    wrong = (flat_got - flat).abs() > 1e-6
+    given = {name: tensor.flatten().double() for name, tensor in inputs.items()}
+    return find_pattern(Values(flat_got, flat, wrong, tuple(got.shape), given, threads)).words
+
+
+def changed(right: torch.Tensor, *places: Any) -> torch.Tensor:
+    got = right.clone()
+    for place in places:
+        got[place] += torch.linspace(3, 4, len(got[place]))
+    return got
+
+
+RIGHT = torch.arange(1, 1001, dtype=torch.float64) ** 1.5
+
+
+@pytest.mark.parametrize(
+    ("got", "words"),
+    [
+        (torch.zeros(1000), "everything is zero"),
+        (2 * RIGHT, "twice the right value"),
+        (RIGHT / 2, "half the right value"),
+        (-RIGHT, "the right value with the wrong sign"),
+        (RIGHT.roll(1), "shifted by 1: element i holds what belongs to i − 1"),
+        (RIGHT.roll(-1), "shifted by 1: element i holds what belongs to i + 1"),
+        (changed(RIGHT, slice(768, None)), "only the last block of 256 is wrong"),
+        (changed(RIGHT, slice(0, 256)), "only the first block of 256 is wrong"),
+        (changed(RIGHT, slice(256, None)), "only the first block of 256 is right"),
+        (changed(RIGHT, slice(997, None)), "wrong from 997 on, right before"),
+        (changed(RIGHT, slice(0, 5)), "wrong up to 4, right after"),
+        (changed(RIGHT, slice(5, 9)), "elements 5 to 8"),
+        (changed(RIGHT, slice(7, 8)), "one element, 7"),
+        (changed(RIGHT, slice(1, None)), "only element 0 is right"),
+        (changed(RIGHT, slice(31, None, 32)), "one element in 32, from 31 on"),
+        (changed(RIGHT, slice(1, None, 2)), "one element in 2, from 1 on"),
+        (changed(RIGHT, slice(3, 90, 2), slice(91, 400, 7)), "spread over the whole result"),
+    ],
+)
+def test_a_pattern_of_wrong_values_is_said_in_words(got: torch.Tensor, words: str) -> None:
+    assert pattern_of(got, RIGHT, threads=256) == words
+
+
+def test_a_copy_of_an_input_is_named() -> None:
+    assert pattern_of(RIGHT, RIGHT + 1, b=RIGHT) == "equals the input b"
+
+
+def test_patterns_of_a_matrix() -> None:
+    right = torch.arange(1.0, 37.0).reshape(6, 6) ** 2
+    assert pattern_of(right.T.contiguous(), right) == "rows and columns are exchanged"
+    last_row, last_column = right.clone(), right.clone()
+    last_row[5] += torch.linspace(3, 4, 6)
+    last_column[:, 5] += torch.linspace(3, 4, 6)
+    assert pattern_of(last_row, right) == "only the last row is wrong"
+    assert pattern_of(last_column, right) == "only the last column is wrong"
+
+
+# ---- nvcc ----
+
+
+@pytest.mark.parametrize(
+    ("raw", "line", "told"),
+    [
+        ('k.cu(7): error: identifier "i" is undefined\n  o[i] = 1;\n    ^\n', 7, "`i` is not declared"),
+        ('k.cu(3): error: expected a ";"\n', 3, "`;` is missing"),
+        ('At end of source: error: expected a "}"\nk.cu(2): note #3196-D: to match this "{"\n', 2, "`}` is missing"),
+        ("k.cu(2): error: a __global__ function call must be configured\n", 2, "`<<<blocks, threads, 0, stream>>>`"),
+        ("k.cu:2:10: fatal error: nothere.h: No such file or directory\n", 2, "`nothere.h` does not exist"),
+        ('k.cu(9): error: identifier "__shfl_down" is undefined\n', 9, "`__shfl_down_sync`"),
+        ("k.cu(5): error: expression must be a modifiable lvalue\n", 5, "cannot be written"),
+        (
+            'k.cu(2): error: no operator "*" matches these operands\n    operand types are: const uint3 * const int\n',
+            2,
+            "`.x`",
+        ),
+        (
+            "ptxas error   : Entry function '_Z1kPf' uses too much shared data (0x13880 bytes, 0xc000 max)\n",
+            None,
+            "80,000 bytes",
+        ),
+    ],
+)
+def test_usual_errors_of_nvcc_are_one_sentence_with_the_original_beside_it(raw: str, line: int | None, told: str) -> None:
+    (found,) = diagnostics(raw)
+    assert found.line == line
+    assert told in found.sentence
+    assert found.original in raw
+
+
+def test_an_unusual_error_keeps_its_own_words() -> None:
+    (found,) = diagnostics("k.cu(4): error: the frobnicator is not concave\n")
+    assert (found.line, found.sentence, found.original) == (4, "", "the frobnicator is not concave")
+
+
+def test_errors_in_headers_stand_back_behind_the_learners_own() -> None:
+    raw = "/usr/include/x.h(88): error: something deep\nk.cu(4): error: expected an expression\n"
+    assert [found.line for found in diagnostics(raw)] == [4]
+
+
+def test_no_text_at_all_is_no_error() -> None:
+    assert diagnostics("") == []
+    assert diagnostics("\x00\xff: : error\n" * 50) == []
+
+
+def test_no_sentence_has_a_gap_that_its_code_never_fills() -> None:
+    catalogue = (Path(sentence.__code__.co_filename).parent / "en" / "sentences.toml").read_text(encoding="utf-8")
+    gaps = set(re.findall(r"\{(\w*)\}", catalogue))
+    assert "" not in gaps
+    assert not [gap for gap in gaps if not re.fullmatch(r"[A-Za-z_]+", gap)]

@@ -1,0 +1,120 @@
+"""The vocabulary of puzzle.py files: shapes, cases, arguments, and mistakes of authors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from grader.puzzle import (
+    Case,
+    In,
+    InOut,
+    Out,
+    Part,
+    Puzzle,
+    PuzzleError,
+    Scalar,
+    Tolerance,
+    Work,
+    Workspace,
+    buffer_bytes,
+    call_by_name,
+    element_count,
+    entry_arguments,
+    f16,
+    f32,
+    i32,
+    shape_of,
+)
+
+
+def make_part(**changes: Any) -> Part:
+    given: dict[str, Any] = {
+        "params": [In("x", f16, "rows", "cols"), Out("y", f32, "rows", "cols"), Scalar("rows", i32), Scalar("cols", i32)],
+        "reference": lambda x: x,
+        "groups": {"all": [Case(rows=2, cols=3)]},
+        "bench": Case(rows=4, cols=4),
+        "work": lambda rows, cols: Work(6 * rows * cols, 0),
+        "tolerance": Tolerance(0.0, why="a copy is exact"),
+        "lesson": "Copy.",
+    }
+    return Part("copy", **(given | changes))
+
+
+def test_a_shape_is_an_expression_over_the_scalars() -> None:
+    scratch = Workspace("w", f32, "2 * rows + 512", "max(cols, 1)")
+    assert shape_of(scratch, {"rows": 3, "cols": 0}) == (518, 1)
+    assert element_count(scratch, {"rows": 3, "cols": 2}) == 1036
+    assert buffer_bytes(In("h", f16, "n"), {"n": 5}) == 10
+    assert element_count(Out("one", f32), {}) == 1
+
+
+@pytest.mark.parametrize("dimension", ["rows +", "__import__('os')", "rows ** 2", "other", "rows - 9", "rows // 0", "1.5"])
+def test_a_shape_that_cannot_be_is_refused(dimension: str) -> None:
+    with pytest.raises(PuzzleError):
+        shape_of(In("x", f32, dimension), {"rows": 4})
+
+
+def test_roles_say_what_is_read_and_what_is_compared() -> None:
+    part = make_part(
+        params=[In("a", f32, "n"), InOut("w", f32, "n"), Workspace("s", f32, "n"), Out("o", f32, "n"), Scalar("n", i32)],
+        reference=lambda a, w: (w, a),
+        groups={"all": [Case(n=1)]},
+        bench=Case(n=1),
+        work=lambda n: Work(n, n),
+    )
+    assert [buffer.name for buffer in part.buffers if buffer.is_read] == ["a", "w"]
+    assert [buffer.name for buffer in part.results] == ["w", "o"]
+
+
+def test_arguments_follow_the_c_parameters_with_the_stream_last() -> None:
+    part = make_part()
+    kinds = [(argument.name, argument.kind, argument.value) for argument in entry_arguments(part, Case(rows=2, cols=3))]
+    assert kinds == [("x", "buffer", 12), ("y", "buffer", 24), ("rows", "i32", 2), ("cols", "i32", 3), ("stream", "stream", 0)]
+
+
+def test_a_float_argument_is_the_single_precision_number_that_the_entry_receives() -> None:
+    part = make_part(
+        params=[Out("y", f32, 1), Scalar("eps", f32)],
+        reference=lambda eps: eps,
+        groups={"all": [Case(eps=1e-5)]},
+        bench=Case(eps=1e-5),
+        work=lambda: Work(4, 0),
+    )
+    (_, eps, _) = entry_arguments(part, Case(eps=1e-5))
+    assert eps.value == 9.999999747378752e-06
+
+
+def test_functions_get_what_they_name() -> None:
+    assert call_by_name(lambda b, n: (b, n), {"a": 1, "b": 2, "n": 3}) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"groups": {}}, "groups"),
+        ({"groups": {"all": []}}, "groups"),
+        ({"groups": {"all": [Case(rows=2)]}}, "cols"),
+        ({"groups": {"all": [Case(rows=2, cols=-1)]}}, "below 0"),
+        ({"groups": {"all": [Case(rows=2, cols=2, inputs={"z": "normal"})]}}, "no buffer"),
+        ({"groups": {"all": [Case(rows=2, cols=2, offset={"x": 3})]}}, "offset 3"),
+        ({"reference": lambda z: z}, "z"),
+        ({"params": [In("x", f32, 1), Out("x", f32, 1)]}, "twice"),
+    ],
+)
+def test_a_part_that_contradicts_itself_is_refused_when_it_is_made(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(PuzzleError, match=told):
+        make_part(**changes)
+
+
+def test_two_parts_of_one_name_are_refused() -> None:
+    with pytest.raises(PuzzleError):
+        Puzzle("Twice", [make_part(), make_part()])
+
+
+def test_the_vocabulary_imports_neither_torch_nor_numpy() -> None:
+    code = "import sys, grader.puzzle, grader.catalog; sys.exit(bool({'torch', 'numpy', 'rich'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

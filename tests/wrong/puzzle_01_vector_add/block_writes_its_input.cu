@@ -1,0 +1,14 @@
+// vector_add_block: the sum goes into a
+#include <cuda_runtime.h>
+
+__global__ void vector_add_block_kernel(const float* a, const float* b, float* out, int n) {
+    const unsigned i = threadIdx.x;
+    float* sum = const_cast<float*>(a);
+    if (i < n) sum[i] = a[i] + b[i];
+    if (i < n) out[i] = sum[i];
+}
+
+extern "C" cudaError_t vector_add_block(const float* a, const float* b, float* out, int n, cudaStream_t stream) {
+    vector_add_block_kernel<<<1, 1024, 0, stream>>>(a, b, out, n);
+    return cudaGetLastError();
+}

@@ -1,0 +1,17 @@
+// vector_add: the loop has no step
+#include <cuda_runtime.h>
+
+__global__ void vector_add_kernel(const float* a, const float* b, float* out, int n) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned done = 0;
+    while (done < n) {
+        if (i < n) out[i] = a[i] + b[i];
+        done += n / (n + 1);
+    }
+}
+
+extern "C" cudaError_t vector_add(const float* a, const float* b, float* out, int n, cudaStream_t stream) {
+    if (n == 0) return cudaSuccess;
+    vector_add_kernel<<<(n + 255) / 256, 256, 0, stream>>>(a, b, out, n);
+    return cudaGetLastError();
+}
