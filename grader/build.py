@@ -9,7 +9,9 @@ of the toolchain or of the ELF reader is loaded when the build is in the cache.
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import re
 import shutil
 from dataclasses import asdict, dataclass
@@ -37,9 +39,11 @@ __all__ = [
 ]
 
 DEFAULT_TARGET = 80
-_FORMAT = "1"
 _SECONDS = 120.0
+# A name for the working directory that is right wherever it lies: the same bytes make the same program everywhere.
+_ANYWHERE = "/proc/self/cwd"
 _MOST_BYTES = 1 << 20
+_MOST_OUTPUT = 64 << 20  # any one file; CUB's preprocessed source has about ten
 _MOST_DIAGNOSTICS = 1 << 18
 _KEPT = 256  # builds; one is about 100 KB
 
@@ -111,7 +115,8 @@ def build(source: Path, *, target: int = DEFAULT_TARGET, toolchain: Toolchain | 
 
 def _name_in_cage(source: Path) -> str:
     """A name that no shell, linker or line table can misread; nearly always the file's own."""
-    return re.sub(r"[^A-Za-z0-9_.]", "_", source.stem).lstrip(".")[:100] + ".cu"
+    stem = re.sub(r"[^A-Za-z0-9_.]", "_", source.stem).strip(".")[:100]
+    return f"{stem or 'source'}.cu"
 
 
 @dataclass(frozen=True)
@@ -139,12 +144,13 @@ class _Job:
             "-Xcompiler=-fPIC,-g1,-Wall,-Wextra",
             f"-Xcompiler=-Wa\\,--MD\\,{ASSEMBLER_LIST}",
             "-Xlinker=--no-undefined",  # a function declared and never defined is an error with a line, here
+            f"-Xcudafe=--orig_src_path_name={_ANYWHERE}/{self.name}",  # names in anonymous namespaces hash the path
         )
 
     @property
     def key(self) -> str:
         runtime = self.runtime.parent.name
-        return content_key(_FORMAT, self.name, self.text, self.toolchain.identity, runtime, *self.flags)
+        return content_key(_readers(), self.name, self.text, self.toolchain.identity, runtime, *self.flags)
 
     def fill(self, directory: Path) -> float:
         """Compile into `directory`; the seconds that it took."""
@@ -153,6 +159,7 @@ class _Job:
         work = directory / "work"
         work.mkdir()
         (work / self.name).write_bytes(self.text)
+        os.utime(work / self.name, (0, 0))  # ptxas writes the time into its line table
         finished = self._run(work)
         said = self._said(finished, work)
         self._raise_if_failed(finished, said, work)
@@ -168,12 +175,13 @@ class _Job:
         link = (f"-L{self.runtime.parent}", f"-l:{self.runtime.name}")
         return run(
             [self.toolchain.nvcc, *self.flags, *link, "-o", "library.so", self.name],
-            cage=Cage(read=(*self.toolchain.readable, self.runtime.parent), write=(work,)),
+            cage=Cage(read=(*self.toolchain.readable, self.runtime.parent), write=(work,), file_bytes=_MOST_OUTPUT),
             directory=work,
             seconds=_SECONDS,
             environment={
                 "PATH": f"{self.toolchain.host_compiler.parent}:/usr/bin:/bin",
                 "TMPDIR": str(work),
+                "PWD": _ANYWHERE,
                 "LC_ALL": "C",
             },
             output_bytes=_MOST_DIAGNOSTICS,
@@ -181,7 +189,8 @@ class _Job:
 
     def _said(self, finished: Finished, work: Path) -> str:
         """What the compilers said, by lines of the source rather than of the PTX, and without the cage's paths."""
-        said = (finished.stderr + finished.stdout).decode(errors="replace").replace(f"{work}/", "")
+        said = (finished.stderr + finished.stdout).decode(errors="replace")
+        said = said.replace(f"{work}/", "").replace(f"{_ANYWHERE}/", "")
         ptx = work / f"{Path(self.name).stem}.ptx"
         return in_source_terms(said, ptx.read_text(errors="replace") if said and ptx.is_file() else "", self.name)
 
@@ -198,6 +207,13 @@ class _Job:
             said += f"nvcc did not come to an end in {_SECONDS:.0f} s\n"
         if forbidden is not None or finished.returncode != 0:
             raise BuildFailed(said, forbidden, finished.seconds)
+
+
+@functools.cache
+def _readers() -> str:
+    """The code that reads what nvcc made: a build described by another version of it is not this one's."""
+    package = Path(__file__).parent
+    return content_key(*((package / name).read_bytes() for name in ("build.py", "cubin.py", "hostlines.py")))
 
 
 def _describe(directory: Path, name: str, warnings: str, seconds: float) -> None:

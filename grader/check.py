@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.catalog import Located, UsageError, emptied, is_untouched
+from grader.cuda.presence import why_not
 from grader.explain import Observation, diagnostics
 from grader.findings import Place
 from grader.puzzle import (
@@ -27,13 +28,14 @@ from grader.puzzle import (
     call_by_name,
 )
 from grader.tools import Tools, TorchLoading, TorchMissing
-from grader.verdict import CaseResult, Finding, GoalResult, PartVerdict, Stage, State
+from grader.verdict import CaseResult, Finding, GoalResult, PartVerdict, Stage, State, Timing
 
 if TYPE_CHECKING:
     from grader.build import Build, BuildFailed
+    from grader.cuda.session import RealGPU
     from grader.record import Recording
     from grader.record.plan import Plan
-    from grader.trial import Ran
+    from grader.trial import Ran, Trial
 
 DEVICE = "software"
 BENCH_GROUP = "bench"
@@ -91,6 +93,8 @@ class _PartCheck:
     reference_counters: Mapping[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     printed: str = ""
+    gpu: RealGPU | None = None
+    timing: Timing | None = None
 
     def __post_init__(self) -> None:
         self.part = self.submission.located.part
@@ -115,7 +119,7 @@ class _PartCheck:
             part=self.part.name,
             label=self.submission.located.label,
             state=state,
-            device=DEVICE if self.options.device == "auto" else self.options.device,
+            device=self._device(),
             seed=self.options.seed,
             stage=Stage.done if state is State.passed else self.stage,
             file=self.submission.shown,
@@ -125,6 +129,7 @@ class _PartCheck:
             goals=tuple(self.goals),
             counters=largest.counters if largest is not None else {},
             reference_counters=self.reference_counters,
+            timing=self.timing,
             printed=_readable(self.printed),
             seconds={step: round(spent, 3) for step, spent in self.seconds.items()},
             reason=self.reason,
@@ -134,10 +139,35 @@ class _PartCheck:
         tried = {result.group for result in self.results}
         return [group for group in dict.fromkeys(group for group, _ in self.cases) if group not in tried]
 
+    def _device(self) -> str:
+        if self.gpu is not None:
+            return self.gpu.name
+        return DEVICE if self.options.device == "auto" else self.options.device
+
     def _judge(self) -> State:
-        if self.options.device == "cuda":
-            self.reason = _why_no_gpu()
+        why = why_not() if self.options.device != DEVICE else None
+        if self.options.device == DEVICE or (why is not None and self.options.device == "auto"):
+            return self._judge_all()
+        if why is not None:
+            self.reason = why
             return State.unchecked
+        return self._judge_with_gpu()
+
+    def _judge_with_gpu(self) -> State:
+        from grader.cuda.session import RealGPU, ReplayFailed
+
+        with RealGPU(self.part) as gpu:
+            try:
+                self.tools = gpu.tools(self.tools)
+            except ReplayFailed as failed:
+                if self.options.device == "auto":
+                    return self._judge_all()
+                self.reason = str(failed)
+                return State.unchecked
+            self.gpu = gpu
+            return self._judge_all()
+
+    def _judge_all(self) -> State:
         built = self._build()
         if built is None:
             return State.wrong
@@ -145,7 +175,7 @@ class _PartCheck:
         if not self.findings:
             self._fail_a_launch(built)
         if not self.findings:
-            self._record_full_size(built)
+            self._full_size(built)
         if self.findings:
             return self._state_with_findings()
         return self._judge_goals(built)
@@ -231,7 +261,23 @@ class _PartCheck:
         from grader.trial import Trial
 
         self.stage = Stage.run
-        ran: Ran = Trial(self.part, group, case, built, recording.plan, self.options.seed).run(self.tools)
+        trial = Trial(self.part, group, case, built, recording.plan, self.options.seed)
+        ran: Ran = trial.run(self.tools)
+        if self.gpu is not None and all(seen.kind == "unsupported" for seen in ran.observations):
+            ran = self._run_on_gpu(self.gpu, trial, ran)
+        self._note(ran, recording, group, case)
+        return not ran.observations
+
+    def _run_on_gpu(self, gpu: RealGPU, trial: Trial, seen: Ran) -> Ran:
+        """The values, once the software GPU has found no fault; what it counted stands."""
+        from dataclasses import replace
+
+        from grader.cuda.trial import CudaTrial
+
+        ran = CudaTrial(**vars(trial), gpu=gpu).run_on_gpu()
+        return replace(ran, counters=seen.counters, printed=seen.printed, seconds=seen.seconds + ran.seconds)
+
+    def _note(self, ran: Ran, recording: Recording, group: str, case: Case) -> None:
         self.seconds["run"] = self.seconds.get("run", 0.0) + ran.seconds
         self.stage = Stage.compare if ran.stage is Stage.done else ran.stage
         self._print(ran.printed)
@@ -243,7 +289,6 @@ class _PartCheck:
                 finding = _with_pattern(finding, ran.pattern.why)
             self._add(finding)
         self.evidence.append(CaseEvidence(group, case, launch_facts(recording.plan), ran.counters, {}))
-        return not ran.observations
 
     # ---- once all cases are right ----
 
@@ -254,13 +299,26 @@ class _PartCheck:
             self.stage = Stage.record
             self._host_findings(self._record(built, case, inject=True), case)
 
-    def _record_full_size(self, built: Build) -> None:
-        """The bench case, launches only: a grid that CUDA refuses at full size is found here."""
-        if self.options.cases is None:
-            recording = self._record(built, self.part.bench)
-            self._host_findings(recording, self.part.bench)
+    def _full_size(self, built: Build) -> None:
+        """The bench case: a grid that CUDA refuses at full size is found here; on a GPU it is run, judged and timed."""
+        if self.options.cases is not None:
+            return
+        recording = self._record(built, self.part.bench)
+        self._host_findings(recording, self.part.bench)
+        if self.gpu is None or recording.findings:
             facts = launch_facts(recording.plan)
             self.evidence.append(CaseEvidence(BENCH_GROUP, self.part.bench, facts, {}, {}))
+        else:
+            self._time(self.gpu, built, recording)
+
+    def _time(self, gpu: RealGPU, built: Build, recording: Recording) -> None:
+        from grader.cuda.trial import CudaTrial
+
+        self.stage = Stage.run
+        case, seed = self.part.bench, self.options.seed
+        ran, self.timing = CudaTrial(self.part, BENCH_GROUP, case, built, recording.plan, seed, gpu=gpu).bench()
+        if ran.result.checked or ran.observations:
+            self._note(ran, recording, BENCH_GROUP, case)
 
     def _judge_goals(self, built: Build) -> State:
         self.stage = Stage.goal
@@ -353,12 +411,6 @@ def _with_pattern(finding: Finding, why: str) -> Finding:
 
 def _as_sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
-
-
-def _why_no_gpu() -> str:
-    if not Path("/dev/nvidiactl").exists():
-        return "No NVIDIA GPU was found here: leave --device away, and the software GPU judges."
-    return "This version of the grader judges on the software GPU only: leave --device away."
 
 
 def _readable(text: str) -> str:

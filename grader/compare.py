@@ -11,6 +11,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 
@@ -44,9 +45,9 @@ class BufferComparison:
     max_rel_error: float
     narrow: Narrow | None
 
-    @property
+    @cached_property
     def count(self) -> int:
-        return int(self.wrong.sum())
+        return int(self.wrong.count_nonzero())
 
     @property
     def first(self) -> int:
@@ -122,40 +123,51 @@ def _compare_buffer(
     part: Part, case: Case, buffer: Buffer, inputs: Tensors, got: torch.Tensor, expected: torch.Tensor
 ) -> BufferComparison:
     expected = _as_far_as_the_type_reaches(expected, buffer)
-    error = (got - expected).abs()
-    same = (got == expected) | (got.isnan() & expected.isnan())
-    error = error.masked_fill(same, 0.0).nan_to_num(nan=math.inf, posinf=math.inf)
-    wrong = ~same & ~(error <= allowed_error(part.tolerance, buffer, expected))
-    relative = (error / expected.abs()).masked_fill(error == 0, 0.0).nan_to_num(nan=math.inf, posinf=math.inf)
+    error = _errors(got, expected)
+    wrong = error > allowed_error(part.tolerance, buffer, expected)
+    relative = (error / expected.abs()).nan_to_num_(nan=0.0, posinf=math.inf)  # NaN is 0/0 or ∞/∞; ∞ stays by `error`
     narrow = None
     if bool(wrong.any()) and buffer.dtype.is_float:
         narrow = _narrow_fit(part, case, buffer, inputs, got, expected, wrong)
+    max_abs_error = float(error.max()) if error.numel() else 0.0
     return BufferComparison(
         buffer=buffer,
         shape=shape_of(buffer, case.params),
         got=got,
         expected=expected,
         wrong=wrong,
-        max_abs_error=float(error.max()) if error.numel() else 0.0,
-        max_rel_error=float(relative.max()) if relative.numel() else 0.0,
+        max_abs_error=max_abs_error,
+        max_rel_error=max(float(relative.max()), max_abs_error if math.isinf(max_abs_error) else 0.0)
+        if len(got)
+        else 0.0,
         narrow=narrow,
     )
+
+
+def _errors(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    """How far each element is off: 0 for the same infinity and for an expected NaN, infinity for what is not finite."""
+    error = (got - expected).abs_()
+    if not bool(error.isfinite().all()):
+        same = (got == expected) | (got.isnan() & expected.isnan())
+        error = error.masked_fill_(same, 0.0).nan_to_num_(nan=math.inf, posinf=math.inf)
+    return error
 
 
 def _as_far_as_the_type_reaches(expected: torch.Tensor, buffer: Buffer) -> torch.Tensor:
     """Infinity where the right value is too large for the result's type; the rest stays unrounded."""
     if not buffer.dtype.is_float:
         return expected
-    rounded = expected.to(TORCH_TYPES[buffer.dtype.name]).double()
-    return torch.where(rounded.isinf(), rounded, expected)
+    rounded = expected.to(TORCH_TYPES[buffer.dtype.name])
+    overflown = rounded.isinf()
+    return torch.where(overflown, rounded.double(), expected) if bool(overflown.any()) else expected
 
 
 def allowed_error(tolerance: Tolerance, buffer: Buffer, expected: torch.Tensor) -> torch.Tensor:
-    """How far each element may be from `expected`."""
+    """How far each element may be from `expected`; an expected infinity or NaN has no neighbourhood."""
     info = torch.finfo(TORCH_TYPES[buffer.dtype.name]) if buffer.dtype.is_float else None
     floor = info.smallest_normal * info.eps if info is not None else 0.0
-    allowed = tolerance.absolute + tolerance.relative * expected.abs()
-    return allowed.nan_to_num(nan=0.0, posinf=0.0).clamp(min=max(floor, tolerance.absolute))
+    allowed = expected.abs().mul_(tolerance.relative).add_(tolerance.absolute)
+    return allowed.nan_to_num_(nan=0.0, posinf=0.0).clamp_(min=max(floor, tolerance.absolute))
 
 
 # ---- arithmetic in a narrower type ----------------------------------------------------------------------------------

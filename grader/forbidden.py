@@ -7,6 +7,7 @@ for a solution. The difference is in the path.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -46,13 +47,13 @@ def _reaches_outside(path: str, source: Path) -> bool:
         Path(path).is_absolute()
         or ".." in parts
         or any(part.startswith("solution") for part in parts)
-        or (source.parent / path).exists()
+        or os.access(source.parent / path, os.F_OK)
     )
 
 
 def _line_that_names(path: str, text: str) -> int:
     for wanted in (path, Path(path).name):
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             if wanted in line:
                 return number
     return 1
@@ -100,4 +101,4 @@ def _assembled(work: Path) -> list[str]:
 
 def _blamed(said: str) -> list[str]:
     """The files, by absolute path, in which the compilers found errors."""
-    return re.findall(r"^(/[^:(\n]+)(?::\d+: |\(\d+\): |: Assembler messages:)", said, re.MULTILINE)
+    return re.findall(r"^(/[^:(\n]+)(?:(?::\d+)+: |\(\d+\): |: Assembler messages:)", said, re.MULTILINE)

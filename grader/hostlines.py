@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# Names of nvcc's own host functions, as they are mangled: _ZL37__nv_save_fatbinhandle..., _Z37__device_stub__Z12....
-_OF_NVCC = re.compile(r"^_?Z?L?\d*(?:__wrapper)?_*(?:nv_|cuda|sti_|internal_cast|device_stub)")
+# nvcc's own host functions as they are mangled: _ZL37__nv_save_fatbinhandle..., _Z37__device_stub__Z12....
+_OF_NVCC = re.compile(r"(?:_ZL?\d+)?__(?:__)?(?:nv_|cuda|sti_|internal_cast|(?:wrapper__)?device_stub)")
+_MOST_BYTES = 16 << 20  # of all sections; CUB and Thrust make about one
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,12 @@ class HostLines:
     lines: tuple[int, ...]
 
     def line(self, offset_in_library: int) -> int | None:
-        """The learner's line for a *return address*: the line of the call before it. None in a stub or a header."""
+        """The learner's line for a *return address*: that of the call before it; None in a stub or a header.
+
+        For the address of an instruction itself, as a signal handler sees it, ask for the next byte.
+        """
         place = bisect_right(self.addresses, offset_in_library - 1) - 1
         return (self.lines[place] or None) if place >= 0 else None
-
-    def exact(self, offset_in_library: int) -> int | None:
-        """The learner's line for the address of an instruction itself, as a signal handler sees it."""
-        return self.line(offset_in_library + 1)
 
 
 @dataclass(frozen=True)
@@ -43,24 +43,45 @@ class HostCode:
     functions: dict[str, tuple[int, int]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Function:
-    name: str
+    """Code from `start` to `end`, under one name or several; `lines` are those of the source that it holds."""
+
     start: int
     end: int
+    names: list[str]
+    stub: bool = False
+    lines: set[int] = field(default_factory=set)
 
 
 def read_host_code(library: Path, source_name: str, kernels: set[str]) -> HostCode:
-    """What a library built with -g1 says of `source_name`; `kernels` are the mangled names of the cubin's kernels."""
+    """What a library built with -g1 says of `source_name`; `kernels` are the mangled names of the cubin's kernels.
+
+    A source can write anything into the line tables with `asm`. Nonsense, or more than a course needs, gives no lines.
+    """
+    try:
+        rows, functions = _read(library, source_name)
+    except Exception:  # whatever the reader stumbles over
+        return HostCode(HostLines((), ()), {})
+    stubs = {_plain(kernel) for kernel in kernels}
+    for function in functions:
+        function.stub = any(_plain(name) in stubs or _OF_NVCC.match(name) for name in function.names)
+    lines = _compact(list(_without_stubs(((address, line) for address, _, line in rows), functions)))
+    return HostCode(
+        lines,
+        {name: (min(code.lines), max(code.lines)) for code in functions if code.lines for name in code.names},
+    )
+
+
+def _read(library: Path, source_name: str) -> tuple[list[tuple[int, bool, int]], list[_Function]]:
     from elftools.elf.elffile import ELFFile  # slow, and never needed for what is in the cache
 
     with library.open("rb") as stream:
         elf = ELFFile(stream)
-        rows = [(address, line) for address, _, line in sorted(_rows(elf, source_name), key=lambda row: row[:2])]
-        functions = list(_functions(elf))
-    stubs = [function for function in functions if _is_stub(function.name, kernels)]
-    lines = _without(stubs, rows)
-    return HostCode(_compact(lines), dict(_extents(functions, stubs, lines)))
+        if sum(section["sh_size"] for section in elf.iter_sections()) > _MOST_BYTES:
+            return [], []
+        rows = sorted(_rows(elf, source_name), key=lambda row: row[:2])
+        return rows, sorted(_functions(elf), key=lambda function: function.start)
 
 
 def _rows(elf: Any, source_name: str) -> Iterator[tuple[int, bool, int]]:
@@ -85,15 +106,14 @@ def _rows(elf: Any, source_name: str) -> Iterator[tuple[int, bool, int]]:
                 yield state.address, not state.end_sequence, state.line if state.file in learners else 0
 
 
-def _functions(elf: Any) -> Iterator[_Function]:
+def _functions(elf: Any) -> Iterable[_Function]:
+    found: dict[int, _Function] = {}
     symbols = elf.get_section_by_name(".symtab")
     for symbol in symbols.iter_symbols() if symbols is not None else ():
-        if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_size"] > 0:
-            yield _Function(symbol.name, symbol["st_value"], symbol["st_value"] + symbol["st_size"])
-
-
-def _is_stub(name: str, kernels: set[str]) -> bool:
-    return _plain(name) in {_plain(kernel) for kernel in kernels} or _OF_NVCC.match(name) is not None
+        start, size = symbol["st_value"], symbol["st_size"]
+        if symbol["st_info"]["type"] == "STT_FUNC" and size > 0:
+            found.setdefault(start, _Function(start, start + size, [])).names.append(symbol.name)
+    return found.values()
 
 
 def _plain(name: str) -> str:
@@ -101,8 +121,16 @@ def _plain(name: str) -> str:
     return re.sub(r"L(?=\d)", "", name)
 
 
-def _without(stubs: list[_Function], rows: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    return [(address, 0 if any(stub.start <= address < stub.end for stub in stubs) else line) for address, line in rows]
+def _without_stubs(rows: Iterable[tuple[int, int]], functions: list[_Function]) -> Iterator[tuple[int, int]]:
+    """The rows, line 0 in stubs; what is the learner's is noted in its function."""
+    starts = [function.start for function in functions]
+    for address, line in rows:
+        place = bisect_right(starts, address) - 1
+        inside = functions[place] if place >= 0 and address < functions[place].end else None
+        kept = 0 if inside is not None and inside.stub else line
+        if inside is not None and kept:
+            inside.lines.add(kept)
+        yield address, kept
 
 
 def _compact(rows: list[tuple[int, int]]) -> HostLines:
@@ -112,12 +140,3 @@ def _compact(rows: list[tuple[int, int]]) -> HostLines:
         if not kept or kept[-1][1] != line:
             kept.append((address, line))
     return HostLines(tuple(address for address, _ in kept), tuple(line for _, line in kept))
-
-
-def _extents(
-    functions: list[_Function], stubs: list[_Function], rows: list[tuple[int, int]]
-) -> Iterator[tuple[str, tuple[int, int]]]:
-    for function in functions:
-        lines = [line for address, line in rows if function.start <= address < function.end and line > 0]
-        if function not in stubs and lines:
-            yield function.name, (min(lines), max(lines))

@@ -37,11 +37,11 @@ class NativeBuildFailed(ToolMissing):
 
 
 @dataclass(frozen=True)
-class _Recipe:
+class Recipe:
     """One program or shared library: what it is made of and how.
 
-    `generator` is a Python module that writes one more source, given the directory of CUDA's headers and the path to
-    write.
+    `sources` are files of `directory`, whose headers all of them may include. `generator` is a Python module that
+    writes one more source, given the directory of CUDA's headers and the path to write. `native`: for this CPU alone.
     """
 
     name: str
@@ -60,23 +60,23 @@ def build_library(name: Library) -> Path:
     Raises ToolMissing where a compiler is missing, NativeBuildFailed where it refuses our code.
     """
     toolchain = find_toolchain()
-    return _build(_recipes()[name](toolchain), toolchain)
+    return build_recipe(_recipes()[name](toolchain), toolchain)
 
 
 def build_cage() -> Path:
     """The path of the program `cage`, built if need be."""
     directory = _PACKAGE / "cage"
-    recipe = _Recipe("cage", "cage", directory, _cpp_files(directory), (*_COMMON, "-O2"), ())
-    return _build(recipe, find_toolchain())
+    recipe = Recipe("cage", "cage", directory, _cpp_files(directory), (*_COMMON, "-O2"), ())
+    return build_recipe(recipe, find_toolchain())
 
 
-def _recipes() -> dict[Library, Callable[[Toolchain], _Recipe]]:
+def _recipes() -> dict[Library, Callable[[Toolchain], Recipe]]:
     return {"runtime": _runtime, "recorder": _recorder, "machine": _machine}
 
 
-def _runtime(toolchain: Toolchain) -> _Recipe:
+def _runtime(toolchain: Toolchain) -> Recipe:
     directory = _PACKAGE / "runtime"
-    return _Recipe(
+    return Recipe(
         name="runtime",
         output="libgrader_cudart.so",
         directory=directory,
@@ -87,9 +87,9 @@ def _runtime(toolchain: Toolchain) -> _Recipe:
     )
 
 
-def _recorder(toolchain: Toolchain) -> _Recipe:
+def _recorder(toolchain: Toolchain) -> Recipe:
     runtime = build_library("runtime")
-    return _Recipe(
+    return Recipe(
         name="recorder",
         output="recorder",
         directory=_PACKAGE / "runtime",
@@ -105,10 +105,10 @@ def _recorder(toolchain: Toolchain) -> _Recipe:
     )
 
 
-def _machine(_toolchain: Toolchain) -> _Recipe:
+def _machine(_toolchain: Toolchain) -> Recipe:
     portable = os.environ.get("GRADER_PORTABLE") == "1"
     fast = ("-O3", *(() if portable else ("-march=native",)), "-ffp-contract=off", "-fno-math-errno")
-    return _Recipe(
+    return Recipe(
         name="machine",
         output="libgrader_machine.so",
         directory=_PACKAGE / "simt" / "machine",
@@ -135,7 +135,7 @@ def _headers(toolchain: Toolchain) -> tuple[str, ...]:
 class _Plan:
     """A recipe with the text of every file as it was read once, so that what is built is what the keys were made of."""
 
-    recipe: _Recipe
+    recipe: Recipe
     toolchain: Toolchain
     files: dict[str, bytes]
 
@@ -159,7 +159,8 @@ class _Plan:
         return sorted(self.recipe.directory.glob("*.py")) if self.recipe.generator else []
 
 
-def _build(recipe: _Recipe, toolchain: Toolchain) -> Path:
+def build_recipe(recipe: Recipe, toolchain: Toolchain) -> Path:
+    """The path of what a recipe makes, built if need be; raises as `build_library` does."""
     if not recipe.sources:
         raise NativeBuildFailed(f"this installation of grader is incomplete: it has no source of {recipe.name}")
     headers = sorted(path for pattern in ("*.h", "*.hpp") for path in recipe.directory.rglob(pattern))
@@ -268,5 +269,5 @@ def _ninja() -> str:
     beside_python = Path(sysconfig.get_path("scripts")) / "ninja"
     found = str(beside_python) if beside_python.is_file() else shutil.which("ninja")
     if found is None:
-        raise ToolMissing("ninja is missing: pip install ninja")
+        raise ToolMissing(f"ninja is missing: {sys.executable} -m pip install ninja")
     return found

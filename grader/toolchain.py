@@ -19,6 +19,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +39,10 @@ _PACKAGES = (
     "nvidia-cuda-runtime==13.0.88",
     "nvidia-cuda-cccl==13.0.85",
 )
-_INSTALL = "pip install " + " ".join(_PACKAGES)
+_PIP = f"{sys.executable} -m pip"
+_INSTALL = f"{_PIP} install {' '.join(_PACKAGES)}"
+_USUAL_PARENTS = (Path("/usr/local"), Path("/opt"))
 _OLDEST_GCC = 11  # the first whose C++20 builds the software GPU
-_MEMORY_VERSION = 1
 # What any compiler on a Linux system is made of. Not /usr/local, /usr/share or /usr/src, where people keep their work.
 _SYSTEM = tuple(
     Path(path)
@@ -148,13 +150,12 @@ def _system_candidates() -> Iterator[Path]:
     """Each nvcc that a system toolkit may have, the one chosen by the user first; the real file, not a wrapper."""
     places = [Path(os.environ[name], "bin") for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
     places += [Path(place) for place in os.environ.get("PATH", "").split(os.pathsep) if place]
-    usual = (Path("/usr/local/cuda"), *sorted(Path("/usr/local").glob("cuda-*")), Path("/opt/cuda"))
-    places += [place / "bin" for place in usual]
+    places += [Path(place, "bin") for parent in _USUAL_PARENTS for place in sorted(parent.glob("cuda*"))]
     seen: set[Path] = set()
     for place in places:
-        if (place / "nvcc").is_file():
+        if os.access(place / "nvcc", os.X_OK):
             nvcc = _behind_wrapper(place / "nvcc")
-            if nvcc is not None and nvcc not in seen and not _in_a_package(nvcc):
+            if nvcc is not None and nvcc not in seen:
                 seen.add(nvcc)
                 yield nvcc
 
@@ -162,23 +163,19 @@ def _system_candidates() -> Iterator[Path]:
 def _behind_wrapper(nvcc: Path) -> Path | None:
     """The nvcc itself, beside its nvcc.profile; a wrapper script is asked what it runs."""
     nvcc = nvcc.resolve()
-    if (nvcc.parent / "nvcc.profile").is_file():
+    if os.access(nvcc.parent / "nvcc.profile", os.R_OK):
         return nvcc
     told = _output_of(nvcc, "--dryrun", "-E", "-x", "cu", "/dev/null")
     here = re.search(r"^#\$ _HERE_=(.+)$", told, re.MULTILINE)
-    return Path(here[1], "nvcc").resolve() if here and Path(here[1], "nvcc.profile").is_file() else None
-
-
-def _in_a_package(nvcc: Path) -> bool:
-    return "site-packages" in nvcc.parts or "dist-packages" in nvcc.parts
+    return Path(here[1], "nvcc").resolve() if here and os.access(Path(here[1], "nvcc.profile"), os.R_OK) else None
 
 
 def _package_root() -> Path | None:
     """nvidia/cu13 of the installed packages, if it holds an nvcc."""
-    with contextlib.suppress(ImportError):
+    with contextlib.suppress(ImportError, ValueError):
         spec = importlib.util.find_spec("nvidia")
         for place in (spec.submodule_search_locations or ()) if spec else ():
-            if Path(place, "cu13", "bin", "nvcc").is_file():
+            if os.access(Path(place, "cu13", "bin", "nvcc"), os.X_OK):
                 return Path(place, "cu13").resolve()
     return None
 
@@ -193,7 +190,7 @@ def _nvcc_is_missing(others: list[str]) -> str:
         if name.startswith("nvidia-cuda-nvcc") and not any("nvidia" in file.parts for file in distribution.files or ()):
             return (
                 f"nvcc {_WANTED} is missing, and the package {name} {distribution.version} is an empty placeholder: "
-                f"pip uninstall -y {name} && {_INSTALL}"
+                f"{_PIP} uninstall -y {name} && {_INSTALL}"
             )
     return f"nvcc {_WANTED} is missing, the compiler for CUDA: {_INSTALL}"
 
@@ -206,7 +203,7 @@ def _version_of_nvcc(nvcc: Path) -> str:
 def _include_directories(root: Path, origin: Origin) -> tuple[Path, ...]:
     """Where the CUDA headers are; raises ToolMissing where they are not, or are those of another CUDA."""
     places = [root / "include", *sorted(root.glob(f"targets/{os.uname().machine}*-linux/include"))]
-    include = next((place for place in places if (place / "cuda_runtime_api.h").is_file()), None)
+    include = next((place for place in places if os.access(place / "cuda_runtime_api.h", os.R_OK)), None)
     remedy = _INSTALL if origin == "package" else f"install CUDA {_WANTED}'s development files, or {_INSTALL}"
     if include is None:
         raise ToolMissing(f"the CUDA headers of {root} are missing (cuda_runtime_api.h): {remedy}")
@@ -216,7 +213,7 @@ def _include_directories(root: Path, origin: Origin) -> tuple[Path, ...]:
         root / "nvvm" / "bin" / "cicc": "nvidia-nvvm",
     }
     for path, package in wanted.items():
-        if not path.exists():
+        if not os.access(path, os.R_OK):
             raise ToolMissing(f"{path} is missing (it comes with {package}): {remedy}")
     found = re.search(r"#define\s+CUDART_VERSION\s+(\d+)", (include / "cuda_runtime_api.h").read_text())
     number = int(found[1]) if found else 0
@@ -276,7 +273,8 @@ def _host_directories(host: Path) -> list[Path]:
 
 def _outermost(paths: list[Path]) -> tuple[Path, ...]:
     """The paths that exist, symbolic links followed, without those inside another."""
-    real = sorted({path.resolve() for path in paths if path.exists()} - {Path("/"), Path("/usr"), Path("/usr/local")})
+    too_wide = {Path("/"), Path("/usr"), Path("/usr/local")}
+    real = sorted({path.resolve() for path in paths if os.access(path, os.R_OK)} - too_wide)
     return tuple(path for path in real if not any(other in path.parents for other in real))
 
 
@@ -298,13 +296,13 @@ def _output_of(program: Path, *arguments: str) -> str:
 
 def _memory() -> Path:
     chosen = [os.environ.get(name, "") for name in _ENVIRONMENT]
-    return cache_root() / "toolchain" / f"{content_key(str(_MEMORY_VERSION), sys.prefix, *chosen)}.json"
+    return cache_root() / "toolchain" / f"{content_key(sys.prefix, *chosen)}.json"
 
 
 def _stamps(toolchain: Toolchain) -> list[list[Any]]:
-    """Path, size and time of change of what was found, and of the directory where a new toolkit would appear."""
+    """Path, size and time of change: of what was found, of what looked, and of where a new toolkit would appear."""
     stamps: list[list[Any]] = []
-    for path in (toolchain.nvcc, toolchain.host_compiler, toolchain.runtime_header, Path("/usr/local")):
+    for path in (toolchain.nvcc, toolchain.host_compiler, toolchain.runtime_header, Path(__file__), Path("/usr/local")):
         status = path.stat()
         stamps.append([str(path), status.st_size, status.st_mtime_ns])
     return stamps
@@ -317,7 +315,7 @@ def _remember(toolchain: Toolchain) -> Toolchain:
     }
     memory = _memory()
     writable(memory.parent)
-    temporary = memory.with_suffix(f".{os.getpid()}")
+    temporary = memory.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
     temporary.write_text(json.dumps({"toolchain": plain, "stamps": _stamps(toolchain)}))
     temporary.replace(memory)
     return toolchain
@@ -338,5 +336,5 @@ def _recall() -> Toolchain | None:
             identity=plain["identity"],
         )
         return toolchain if _stamps(toolchain) == saved["stamps"] else None
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -7,6 +7,7 @@ while nvcc and the recorder, which are processes of their own, do their work.
 from __future__ import annotations
 
 import importlib
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -57,13 +58,13 @@ class TorchLoading:
     """Imports PyTorch, and what stands on it, in a thread that starts at once."""
 
     def __init__(self) -> None:
-        self._failure: Exception | None = None
+        self._failure: Exception | None = None  # of anything, ours too
         self._thread = threading.Thread(target=self._import, name="import torch", daemon=True)
         self._thread.start()
 
     def _import(self) -> None:
         try:
-            for name in ("grader.compare", "grader.simt.software"):
+            for name in ("torch", "grader.compare", "grader.simt.software"):
                 importlib.import_module(name)
         except Exception as error:
             self._failure = error
@@ -76,7 +77,10 @@ class TorchLoading:
     def wait(self) -> None:
         """Returns when PyTorch is there; raises `TorchMissing` where it is not."""
         self._thread.join()
-        if self._failure is not None:
+        if self._failure is None:
+            return
+        if "torch" not in sys.modules:
             raise TorchMissing(
                 f"PyTorch, which computes the right values, cannot be imported ({self._failure}): pip install torch"
             ) from self._failure
+        raise self._failure

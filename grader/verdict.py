@@ -101,6 +101,20 @@ class GoalResult:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """The bench case on a GPU: the median of `runs` replays and its 95 % interval, in milliseconds, and the bytes that
+    the case must at least move over that time, in 10**9 bytes a second.
+    """
+
+    device: str
+    ms: float
+    interval_ms: tuple[float, float]
+    gb_per_s: float
+    runs: int
+    cold_l2: bool
+
+
+@dataclass(frozen=True)
 class PartVerdict:
     """One part. `reason` says in a sentence why it could not be checked; `not_reached` names the groups never tried."""
 
@@ -117,7 +131,7 @@ class PartVerdict:
     goals: tuple[GoalResult, ...] = ()
     counters: Mapping[str, Any] = field(default_factory=dict)
     reference_counters: Mapping[str, Any] = field(default_factory=dict)
-    timing: None = None
+    timing: Timing | None = None
     printed: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     reason: str | None = None

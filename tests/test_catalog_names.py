@@ -56,7 +56,9 @@ def test_part_takes_entry_names_only(catalog: Catalog) -> None:
         catalog.resolve("1.1", "first")
 
 
-@pytest.mark.parametrize("text", ["", "2", "1.4", "1.0", "1.", ".", "one.1", "1.1.1", "-1", "puzzle_", "１", "fist", "../x"])
+@pytest.mark.parametrize(
+    "text", ["", "2", "1.4", "1.0", "1.", ".", "one.1", "1.1.1", "-1", "puzzle_", "１", "fist", "../x"]
+)
 def test_an_unknown_name_is_refused_with_the_next_step(catalog: Catalog, text: str) -> None:
     with pytest.raises(UsageError, match="grader list"):
         catalog.resolve(text)

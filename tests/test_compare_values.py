@@ -28,7 +28,9 @@ def sum_part(**changes: Any) -> Part:
     return Part("add", **(given | changes))
 
 
-def judged(part: Part, got: torch.Tensor, inputs: dict[str, torch.Tensor] | None = None, case: Case = CASE) -> Comparison:
+def judged(
+    part: Part, got: torch.Tensor, inputs: dict[str, torch.Tensor] | None = None, case: Case = CASE
+) -> Comparison:
     return compare(part, case, inputs or draw_inputs(part, case, 1), {part.results[0].name: got})
 
 
@@ -49,7 +51,9 @@ def test_inputs_repeat_by_seed_and_differ_by_seed_buffer_and_case() -> None:
 @pytest.mark.parametrize("name", list(GENERATORS))
 def test_every_generator_fills_every_type(name: str, dtype: Any) -> None:
     part = sum_part(
-        params=[In("a", dtype, "n", 3), Out("out", dtype, "n", 3), Scalar("n", i32)], reference=lambda a: a, default_inputs=name
+        params=[In("a", dtype, "n", 3), Out("out", dtype, "n", 3), Scalar("n", i32)],
+        reference=lambda a: a,
+        default_inputs=name,
     )
     for n in (0, 1, 64):
         tensor = draw_inputs(part, Case(n=n), 3)["a"]
@@ -83,7 +87,7 @@ def test_constant_rows_are_constant() -> None:
     )
     rows = draw_inputs(part, CASE, 1)["a"]
     assert (rows == rows[:, :1]).all()
-    assert len(rows[:, 0].unique()) > 60
+    assert len(set(rows[:, 0].tolist())) > 60
 
 
 def test_an_unknown_generator_is_the_authors_mistake() -> None:
@@ -165,9 +169,7 @@ def test_what_is_not_computed_is_wrong(trick: str) -> None:
 
 
 def test_the_first_wrong_element_and_the_errors_are_told() -> None:
-    part = sum_part(
-        params=[In("a", f32, "n", 2), Out("out", f32, "n", 2), Scalar("n", i32)], reference=lambda a: 2 * a
-    )
+    part = sum_part(params=[In("a", f32, "n", 2), Out("out", f32, "n", 2), Scalar("n", i32)], reference=lambda a: 2 * a)
     got = torch.tensor([[2.0, 4.0], [6.0, 9.0]])
     comparison = judged(part, got, {"a": torch.tensor([[1.0, 2.0], [3.0, 4.0]])}, Case(n=2))
     wrong = comparison.first_wrong()
@@ -178,7 +180,9 @@ def test_the_first_wrong_element_and_the_errors_are_told() -> None:
 
 @pytest.mark.parametrize(("got", "expected"), [(math.inf, 1.0), (math.nan, 1.0), (-math.inf, math.inf)])
 def test_what_is_not_finite_is_infinitely_wrong(got: float, expected: float) -> None:
-    comparison = judged(sum_part(), torch.tensor([got]), {"a": torch.tensor([expected]), "b": torch.zeros(1)}, Case(n=1))
+    comparison = judged(
+        sum_part(), torch.tensor([got]), {"a": torch.tensor([expected]), "b": torch.zeros(1)}, Case(n=1)
+    )
     assert comparison.wrong == 1
     assert comparison.max_abs_error == math.inf
     wrong = comparison.first_wrong()
@@ -219,7 +223,8 @@ def test_values_that_are_only_about_right_are_not_called_imprecise(factor: float
 
 def test_integers_are_compared_exactly() -> None:
     part = sum_part(
-        params=[In("a", i32, "n"), In("b", i32, "n"), Out("out", i32, "n"), Scalar("n", i32)], tolerance=Tolerance(0, why="exact")
+        params=[In("a", i32, "n"), In("b", i32, "n"), Out("out", i32, "n"), Scalar("n", i32)],
+        tolerance=Tolerance(0, why="exact"),
     )
     inputs = draw_inputs(part, CASE, 1)
     assert judged(part, inputs["a"] + inputs["b"], inputs).wrong == 0

@@ -35,8 +35,8 @@ SETTING = Setting(
 )
 DESIGN_KINDS = """compile_error, missing_entry, host_crash, host_timeout, launch_error, ignored_error, capture_unsafe,
 out_of_bounds_read, out_of_bounds_write, misaligned_access, uninitialised_read, data_race, barrier_divergence, deadlock,
-bad_sync_mask, endless_loop, integer_overflow, read_only_violation, never_written, wrong_values, low_precision, not_a_number,
-non_deterministic, device_trap, forbidden_call, bank_conflicts, uncoalesced_access, redundant_traffic, goal_missed,
+bad_sync_mask, endless_loop, integer_overflow, read_only_violation, never_written, wrong_values, low_precision,
+not_a_number, non_deterministic, device_trap, forbidden_call, bank_conflicts, uncoalesced_access, redundant_traffic, goal_missed,
 unsupported"""
 
 
@@ -71,7 +71,14 @@ def test_an_unknown_kind_has_no_page() -> None:
 
 def outside(index: int, **facts: Any) -> Observation:
     return Observation(
-        "out_of_bounds_read", line=7, kernel="add", block=(1, 0, 0), thread=(index - 256, 0, 0), buffer="a", index=index, facts=facts
+        "out_of_bounds_read",
+        line=7,
+        kernel="add",
+        block=(1, 0, 0),
+        thread=(index - 256, 0, 0),
+        buffer="a",
+        index=index,
+        facts=facts,
     )
 
 
@@ -89,7 +96,9 @@ def test_an_access_far_past_the_end_is_an_overflow() -> None:
 
 
 def test_an_access_to_no_buffer_says_so() -> None:
-    nowhere = Observation("out_of_bounds_write", block=(0, 0, 0), thread=(3, 0, 0), facts={"bytes": 4, "address": 1 << 45})
+    nowhere = Observation(
+        "out_of_bounds_write", block=(0, 0, 0), thread=(3, 0, 0), facts={"bytes": 4, "address": 1 << 45}
+    )
     assert say(nowhere, SETTING).message == "Thread 3 of block 0 writes 4 bytes at an address that lies in no buffer."
     null = Observation("out_of_bounds_write", block=(0, 0, 0), thread=(3, 0, 0), facts={"bytes": 4, "address": 16})
     assert "null pointer" in say(null, SETTING).message
@@ -132,7 +141,9 @@ def test_a_misaligned_access_says_what_the_address_should_be() -> None:
         facts={"bytes": 16, "alignment": 16, "address": 0x1000 + 508},
     )
     said = say(seen, SETTING)
-    assert said.message == "Thread 0 of block 0 accesses 16 bytes at once at `a[127]`, whose address is no multiple of 16."
+    assert (
+        said.message == "Thread 0 of block 0 accesses 16 bytes at once at `a[127]`, whose address is no multiple of 16."
+    )
     assert "`float4`" in said.why
     assert said.marks[0].text == "address modulo 16 is 12"
 
@@ -144,7 +155,9 @@ def test_elements_of_a_matrix_are_named_by_row_and_column() -> None:
 
 
 def test_facts_of_a_stranger_cannot_break_a_sentence() -> None:
-    said = say(Observation("launch_error", facts={"variant": "said", "error": "{who.__class__}", "reason": "{0}"}), SETTING)
+    said = say(
+        Observation("launch_error", facts={"variant": "said", "error": "{who.__class__}", "reason": "{0}"}), SETTING
+    )
     assert "{who.__class__}: {0}" in said.message
 
 
@@ -241,7 +254,9 @@ def test_patterns_of_a_matrix() -> None:
         ),
     ],
 )
-def test_usual_errors_of_nvcc_are_one_sentence_with_the_original_beside_it(raw: str, line: int | None, told: str) -> None:
+def test_usual_errors_of_nvcc_are_one_sentence_with_the_original_beside_it(
+    raw: str, line: int | None, told: str
+) -> None:
     (found,) = diagnostics(raw)
     assert found.line == line
     assert told in found.sentence

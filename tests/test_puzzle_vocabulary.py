@@ -33,7 +33,12 @@ from grader.puzzle import (
 
 def make_part(**changes: Any) -> Part:
     given: dict[str, Any] = {
-        "params": [In("x", f16, "rows", "cols"), Out("y", f32, "rows", "cols"), Scalar("rows", i32), Scalar("cols", i32)],
+        "params": [
+            In("x", f16, "rows", "cols"),
+            Out("y", f32, "rows", "cols"),
+            Scalar("rows", i32),
+            Scalar("cols", i32),
+        ],
         "reference": lambda x: x,
         "groups": {"all": [Case(rows=2, cols=3)]},
         "bench": Case(rows=4, cols=4),
@@ -52,7 +57,9 @@ def test_a_shape_is_an_expression_over_the_scalars() -> None:
     assert element_count(Out("one", f32), {}) == 1
 
 
-@pytest.mark.parametrize("dimension", ["rows +", "__import__('os')", "rows ** 2", "other", "rows - 9", "rows // 0", "1.5"])
+@pytest.mark.parametrize(
+    "dimension", ["rows +", "__import__('os')", "rows ** 2", "other", "rows - 9", "rows // 0", "1.5"]
+)
 def test_a_shape_that_cannot_be_is_refused(dimension: str) -> None:
     with pytest.raises(PuzzleError):
         shape_of(In("x", f32, dimension), {"rows": 4})
@@ -60,7 +67,13 @@ def test_a_shape_that_cannot_be_is_refused(dimension: str) -> None:
 
 def test_roles_say_what_is_read_and_what_is_compared() -> None:
     part = make_part(
-        params=[In("a", f32, "n"), InOut("w", f32, "n"), Workspace("s", f32, "n"), Out("o", f32, "n"), Scalar("n", i32)],
+        params=[
+            In("a", f32, "n"),
+            InOut("w", f32, "n"),
+            Workspace("s", f32, "n"),
+            Out("o", f32, "n"),
+            Scalar("n", i32),
+        ],
         reference=lambda a, w: (w, a),
         groups={"all": [Case(n=1)]},
         bench=Case(n=1),
@@ -73,7 +86,13 @@ def test_roles_say_what_is_read_and_what_is_compared() -> None:
 def test_arguments_follow_the_c_parameters_with_the_stream_last() -> None:
     part = make_part()
     kinds = [(argument.name, argument.kind, argument.value) for argument in entry_arguments(part, Case(rows=2, cols=3))]
-    assert kinds == [("x", "buffer", 12), ("y", "buffer", 24), ("rows", "i32", 2), ("cols", "i32", 3), ("stream", "stream", 0)]
+    assert kinds == [
+        ("x", "buffer", 12),
+        ("y", "buffer", 24),
+        ("rows", "i32", 2),
+        ("cols", "i32", 3),
+        ("stream", "stream", 0),
+    ]
 
 
 def test_a_float_argument_is_the_single_precision_number_that_the_entry_receives() -> None:

@@ -189,7 +189,7 @@ uint64_t handled_filesystem(int abi) {
 void allow(int ruleset, const char* path, uint64_t access) {
     const int descriptor = open(path, O_PATH | O_CLOEXEC);
     if (descriptor < 0) {
-        if (errno == ENOENT) return;  // a path that is not there needs no permission
+        if (errno == ENOENT || errno == ENOTDIR) return;  // a path that is not there needs no permission
         fail(std::string("open ") + path, errno);
     }
     struct stat status = {};
@@ -230,6 +230,12 @@ constexpr uint32_t audit_architecture = AUDIT_ARCH_AARCH64;
 #error "the cage knows x86-64 and AArch64"
 #endif
 
+// The same on every architecture; older headers lack them.
+constexpr uint32_t io_uring_setup = 425;
+constexpr uint32_t io_uring_enter = 426;
+constexpr uint32_t io_uring_register = 427;
+constexpr uint32_t clone3 = 435;
+
 // What neither a compiler nor a launcher needs and what would open a way out.
 constexpr uint32_t forbidden_calls[] = {
     // the network, and programs that are not its children
@@ -240,8 +246,8 @@ constexpr uint32_t forbidden_calls[] = {
     SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_mknodat, SYS_open_by_handle_at,
     SYS_name_to_handle_at, SYS_fanotify_init, SYS_quotactl,
     // wide doors into the kernel
-    SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_bpf, SYS_userfaultfd, SYS_perf_event_open,
-    SYS_add_key, SYS_request_key, SYS_keyctl,
+    io_uring_setup, io_uring_enter, io_uring_register, SYS_bpf, SYS_userfaultfd, SYS_perf_event_open, SYS_add_key,
+    SYS_request_key, SYS_keyctl,
     // the machine itself
     SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct,
     SYS_settimeofday, SYS_clock_settime, SYS_sethostname, SYS_setdomainname, SYS_syslog, SYS_personality};
@@ -298,7 +304,7 @@ bool confine_calls(bool may_fork) {
     }
 #endif
     // clone3 keeps its flags in memory, where no filter can read them; ENOSYS makes the C library use clone.
-    filter.answer(SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
+    filter.answer(clone3, SECCOMP_RET_ERRNO | ENOSYS);
     if (may_fork) {
         filter.answer_if_bits(SYS_clone, 0, namespace_flags, refuse);
     } else {

@@ -61,7 +61,7 @@ def caged(
 
 def _in_bubblewrap(bubblewrap: Path, cage: Cage, directory: Path) -> list[str]:
     """The same files by a mount namespace: what is not bound is not there."""
-    words = [str(bubblewrap), "--unshare-all", "--die-with-parent", "--dev", "/dev"]
+    words = [str(bubblewrap), "--unshare-all", "--die-with-parent", "--dev", "/dev", "--proc", "/proc"]
     for name in ("/bin", "/lib", "/lib32", "/lib64"):
         if Path(name).is_symlink():  # programs name their loader by the old path, whichever way the system points
             words += ["--symlink", str(Path(name).readlink()), name]

@@ -56,9 +56,8 @@ def _bubblewrap() -> Path | None:
     found = shutil.which("bwrap")
     if found is None:
         return None
-    tried = subprocess.run(
-        [found, "--unshare-all", "--ro-bind", "/", "/", "/bin/true"], capture_output=True, timeout=10, check=False
-    )
+    command = [found, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "/bin/true"]
+    tried = subprocess.run(command, capture_output=True, timeout=10, check=False)
     return Path(found) if tried.returncode == 0 else None
 
 

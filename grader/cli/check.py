@@ -142,6 +142,7 @@ class _Session:
             hints_seen=len(self._noted(located).hints),
             following=following,
             own_file=self.progress is not None,
+            is_solution=submission.is_solution,
         )
         print_part(Console(highlight=False), verdict, around)
 

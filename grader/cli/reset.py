@@ -21,8 +21,7 @@ def reset(puzzle: PuzzleArgument, part: PartOption = None, yes: YesOption = Fals
     catalog = load_catalog()
     located_puzzle, located = catalog.resolve(puzzle, part)
     chosen = [located] if located is not None else list(located_puzzle.parts)
-    skeletons = {one: one.skeleton() for one in chosen}
-    changed = [one for one in chosen if _content(one.path) != skeletons[one]]
+    changed = [one for one in chosen if _content(one.path) != one.skeleton()]
     if not changed:
         typer.echo("Nothing to do: the skeleton is as it was handed out.")
         return
@@ -31,7 +30,7 @@ def reset(puzzle: PuzzleArgument, part: PartOption = None, yes: YesOption = Fals
         raise typer.Exit(1)
     progress = Progress(catalog.root)
     for one in changed:
-        backup = _put_back(one, skeletons[one])
+        backup = _put_back(one)
         progress.forget(located_puzzle.name, one.part.name)
         kept = f"; what you had is in {shown_path(backup)}" if backup is not None else ""
         typer.echo(f"{shown_path(one.path)} is the skeleton again{kept}.")
@@ -44,9 +43,9 @@ def _content(path: Path) -> str | None:
         return None
 
 
-def _put_back(located: Located, skeleton: str) -> Path | None:
+def _put_back(located: Located) -> Path | None:
     """Returns where the learner's file went, None where there was none."""
-    backup = None
+    backup, skeleton = None, located.skeleton()
     try:
         if located.path.exists():
             backup = _free_name(located.path)

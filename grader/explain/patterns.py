@@ -89,7 +89,7 @@ def _moved(values: Values) -> Iterator[Pattern]:
     count = len(values.got)
     for by in (1, -1, 2, -2, 4, -4, 32, -32):
         inner = torch.zeros(count, dtype=torch.bool)
-        inner[max(0, -by) : count - max(0, by)] = True
+        inner[max(0, -by) : max(0, count - max(0, by))] = True
         inner &= values.wrong
         if int(inner.sum()) > max(2, int(values.wrong.sum()) - abs(by) - 1):
             places = inner.nonzero().flatten()

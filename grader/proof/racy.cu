@@ -1,11 +1,11 @@
-// Known to race: every value comes out right, but a thread reads what a thread of another block may be writing.
+// Known to race: every value comes out right, but a thread reads what one of the block before may still be writing.
 #include <cuda_runtime.h>
 
 __global__ void proof_kernel(const float* a, const float* b, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     out[i] = a[i] + b[i];
-    if (out[(i + blockDim.x) % n] == 1e38f) out[i] = 0.f;
+    if (blockIdx.x > 0 && out[i - blockDim.x] == 1e38f) out[i] = 0.f;
 }
 
 extern "C" cudaError_t proof(const float* a, const float* b, float* out, int n, cudaStream_t stream) {

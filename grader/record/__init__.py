@@ -1,4 +1,4 @@
-"""Build → Plan: an entry's host code runs in a caged child against our CUDA runtime, and what it asks for is written down.
+"""Build → Plan: an entry's host code runs in a caged child against our CUDA runtime, which notes what it asks for.
 
     recording = record(build, part, case)
     recording.plan, recording.findings

@@ -1,7 +1,8 @@
 """Compares the two recordings of an entry, made with every buffer at another address.
 
 They must ask for the same things. An address may differ, and bytes of arguments and payloads may, where they lie in an
-8-byte word that differs by exactly the distance which one buffer moved. Nothing is rewritten.
+8-byte word that differs by exactly the distance which one buffer moved. A word that did not move although it points
+into a buffer of the first call was kept from it. Nothing is rewritten.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from grader.record.operations import Allocation, Free, Launch, Operation, Symbol
 
 WORD = 8
 _WORDS = 1 << 64
+_OTHER_ARGUMENTS = "it passes on other values"
 _ADDRESSES = ("address", "destination", "source")
 # Not compared: the line, and the attribute as it stood, which says nothing of this launch once it was accepted.
 _NOT_COMPARED = ("line", "max_dynamic_shared")
@@ -23,7 +25,7 @@ _NOT_COMPARED = ("line", "max_dynamic_shared")
 class Difference:
     """Where the second recording departs from the first: the learner's line, and half a sentence of how.
 
-    `variant` is "arguments" for a launch that gets other arguments, else "said".
+    `variant` is "arguments" where the bytes passed on differ, else "said".
     """
 
     line: int | None
@@ -31,19 +33,29 @@ class Difference:
     reason: str
 
 
-BytesRead = Callable[[str], Collection[int]]
+@dataclass(frozen=True)
+class Moves:
+    """How memory moved between the calls.
+
+    `shifts` are the distances, one a buffer. `first` are the ranges (address, end) of the first call's buffers.
+    `bytes_read` gives the offsets that a kernel reads of its parameter block.
+    """
+
+    shifts: Collection[int]
+    first: Collection[tuple[int, int]]
+    bytes_read: Callable[[str], Collection[int]]
+
+    def kept(self, word: int) -> bool:
+        """Whether a word of the second call is an address of the first."""
+        return any(start <= word < end for start, end in self.first)
 
 
 def difference(
-    first: Sequence[Operation],
-    second: Sequence[Operation],
-    returned: tuple[int | None, int | None],
-    shifts: Collection[int],
-    bytes_read: BytesRead,
+    first: Sequence[Operation], second: Sequence[Operation], returned: tuple[int | None, int | None], moves: Moves
 ) -> Difference | None:
-    """The first difference, or None. `bytes_read` gives the offsets that a kernel reads of its parameters."""
+    """The first difference, or None."""
     for one, other in zip(first, second, strict=False):
-        found = _of_operations(one, other, shifts, bytes_read)
+        found = _of_operations(one, other, moves)
         if found is not None:
             return found
     if len(first) != len(second):
@@ -56,40 +68,36 @@ def difference(
     return None
 
 
-def _of_operations(
-    one: Operation, other: Operation, shifts: Collection[int], bytes_read: BytesRead
-) -> Difference | None:
+def _of_operations(one: Operation, other: Operation, moves: Moves) -> Difference | None:
     if type(one) is not type(other):
-        return Difference(
-            other.line or one.line, "said", f"it has {_noun(other)} where the first call has {_noun(one)}"
-        )
+        reason = f"it has {_noun(other)} where the first call has {_noun(one)}"
+        return Difference(other.line or one.line, "said", reason)
     for name in (field.name for field in fields(one) if field.name not in _NOT_COMPARED):
         before, after = getattr(one, name), getattr(other, name)
-        if before == after:
+        if isinstance(after, bytes):
+            matters = moves.bytes_read(one.kernel) if isinstance(one, Launch) else range(len(after))
+            found = _of_bytes(before, after, matters, moves)
+        elif before == after or (name in _ADDRESSES and after - before in moves.shifts):
             continue
-        if name in _ADDRESSES and after - before in shifts:
-            continue
-        if isinstance(one, Launch) and name == "parameters":
-            read = bytes_read(one.kernel)
-            if _words_agree(before, after, shifts, read):
-                continue
-            return Difference(other.line, "arguments", "other arguments")
-        if name == "payload" and _words_agree(before, after, shifts, range(len(before))):
-            continue
-        return Difference(other.line, "said", _reason(name, before, after, one))
+        else:
+            found = _reason(name, before, after, one)
+        if found is not None:
+            return Difference(other.line, "arguments" if found == _OTHER_ARGUMENTS else "said", found)
     return None
 
 
-def _words_agree(before: bytes, after: bytes, shifts: Collection[int], matters: Collection[int]) -> bool:
+def _of_bytes(before: bytes, after: bytes, matters: Collection[int], moves: Moves) -> str | None:
     if len(before) != len(after):
-        return False
+        return _OTHER_ARGUMENTS
     for start in range(0, len(before), WORD):
         old, new = before[start : start + WORD], after[start : start + WORD]
-        if old == new or _is_shifted(old, new, shifts):
-            continue
-        if any(old[byte] != new[byte] and start + byte in matters for byte in range(len(old))):
-            return False
-    return True
+        read = [byte for byte in range(len(new)) if start + byte in matters]
+        if old == new:
+            if len(read) == WORD and moves.kept(int.from_bytes(new, "little")):
+                return "it passes on a pointer that it kept from the first call"
+        elif not _is_shifted(old, new, moves.shifts) and any(old[byte] != new[byte] for byte in read):
+            return _OTHER_ARGUMENTS
+    return None
 
 
 def _is_shifted(old: bytes, new: bytes, shifts: Collection[int]) -> bool:
@@ -98,12 +106,12 @@ def _is_shifted(old: bytes, new: bytes, shifts: Collection[int]) -> bool:
 
 
 def _reason(name: str, before: object, after: object, operation: Operation) -> str:
+    if name in ("kernel", "symbol"):
+        return f"{_noun(operation)} is of another {name}"
     if isinstance(before, tuple) and isinstance(after, tuple):
         return f"its {name} is {_times(after)}, the first call's was {_times(before)}"
     if name in _ADDRESSES:
         return f"{_noun(operation)} goes to another place of a buffer, or to an address that depends on another address"
-    if name == "payload":
-        return f"{_noun(operation)} carries other bytes"
     return f"{name} of {_noun(operation)} is {after}, in the first call it was {before}"
 
 

@@ -36,7 +36,7 @@ class Device:
     @property
     def shared_reserved(self) -> int:
         """What CUDA keeps of each block's shared memory: nothing before sm_80."""
-        return KIB if self.major >= 8 else 0  # noqa: PLR2004
+        return KIB if self.major >= 8 else 0
 
 
 DEVICES = {

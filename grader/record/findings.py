@@ -1,6 +1,7 @@
 """From what the recorder reports to findings: kinds, facts, and lines of the learner's file.
 
-Facts carry a `variant`, which picks the sentence, and the values that the sentence names; the words are grader/explain's.
+Facts carry a `variant`, which picks the sentence, and the values that the sentence names; the words are those of
+grader/explain.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ LineOf = Callable[[tuple[int, ...]], int | None]
 _NULL_END = 1 << 16
 _NEAR = 1 << 32  # how far from a buffer an address still counts as reached through its pointer
 _WAITING = frozenset(
-    ["nanosleep", "clock_nanosleep", "pselect6", "ppoll", "epoll_pwait", "rt_sigtimedwait", "rt_sigsuspend", "futex", "read",
-     "readv", "pread64", "wait4", "waitid", "select", "poll", "epoll_wait", "pause"]
-)  # fmt: skip
+    """
+    nanosleep clock_nanosleep pselect6 ppoll epoll_pwait rt_sigtimedwait rt_sigsuspend futex read readv pread64 wait4
+    waitid select poll epoll_wait pause
+    """.split()  # noqa: SIM905
+)
 _ALLOCATING = re.compile(r"cuda(Malloc|Free|Host(Alloc|Register|Unregister))")
+# Names that stand for the one that is written: of dladdr where there are several, of system calls where there is none.
+_ALIASES = {"gsignal": "raise", "ssignal": "signal", "default_uflow": "getchar", "openat": "open", "exit_group": "exit"}
 _STREAMS = {"legacy": "the default stream", "per_thread": "the per-thread default stream", "other": "another stream"}
 _CRASHES = {
     signal.SIGABRT: "ABRT",
@@ -73,24 +78,31 @@ def refusal_finding(event: Event, refusal: Refusal, line_of: LineOf, *, ignored:
     return HostFinding("ignored_error" if ignored else "launch_error", facts, line_of(event.frames))
 
 
-def failure_finding(event: Event, call: EntryCall, line_of: LineOf, *, ignored: bool) -> HostFinding:
-    """Another call that failed, and whether the entry told."""
+def failure_finding(event: Event, call: EntryCall, line_of: LineOf, *, second: bool, ignored: bool) -> HostFinding:
+    """Another call that failed, in the first or second call of the entry, and whether the entry told."""
     facts = {"call": event.fields["function"], "error": error_name(event.fields["code"])}
-    reason = _misplaced(event, call)
+    reason = _misplaced(event, call, second=second)
     facts |= {"variant": "call_said", "reason": reason} if reason else {"variant": "call"}
     if ignored:
         facts["variant"] = "said" if reason else "plain"
     return HostFinding("ignored_error" if ignored else "launch_error", facts, line_of(event.frames))
 
 
-def _misplaced(event: Event, call: EntryCall) -> str:
+def _misplaced(event: Event, call: EntryCall, *, second: bool) -> str:
     if "address" not in event.fields:
         return ""
     address, size = event.fields["address"], event.fields["bytes"]
-    for name, first, length in _placed(call):
+    for name, first, length in _buffers(call, second=second):
         if first <= address < first + length:
             return f"{size:,} bytes from byte {address - first:,} of {name} on; it has {length:,} bytes"
+    if second and any(first <= address < first + length for _, first, length in _buffers(call, second=False)):
+        return "the address was kept from the first call"
     return "the address is no device memory that the entry was given"
+
+
+def forgery_finding() -> HostFinding:
+    """Something reached the grader's channel that the recorder cannot have written."""
+    return HostFinding("forbidden_call", {"variant": "plain", "why": "it wrote on the grader's own channel"})
 
 
 # ---- ends ------------------------------------------------------------------------------------------------------------
@@ -112,8 +124,7 @@ def fault_finding(event: Event, call: EntryCall, line_of: LineOf) -> HostFinding
             return HostFinding("host_crash", {"variant": "abort"}, line)
         case "exception":
             return HostFinding("host_crash", {"variant": "abort", "type": fields.get("type", "")}, line)
-    name = fields["signal"] if fields["signal"] in ("ILL", "TRAP") else "SEGV"
-    return HostFinding("host_crash", {"variant": "plain", "signal": f"SIG{name}"}, line)
+    return HostFinding("host_crash", {"variant": "plain", "signal": f"SIG{fields['signal']}"}, line)
 
 
 def timeout_finding(line: int | None = None) -> HostFinding:
@@ -123,9 +134,8 @@ def timeout_finding(line: int | None = None) -> HostFinding:
 
 def _call_finding(fields: Mapping[str, Any], line: int | None) -> HostFinding:
     call = fields.get("call", "other")
-    function = plain_name(fields.get("function", "")) or (
-        f"system call {fields.get('number')}" if call == "other" else call
-    )
+    unnamed = f"system call {fields.get('number')}" if call == "other" else call
+    function = plain_name(fields.get("function", "") or unnamed)
     raised = fields.get("raised")
     if raised in _CRASHES:
         variant = "abort" if raised == signal.SIGABRT else "plain"
@@ -161,17 +171,22 @@ def _pointed_to(address: int, call: EntryCall) -> str | None:
 def _placed(call: EntryCall) -> Iterator[tuple[str, int, int]]:
     """(name, address, size) of all that the entry was given, in both calls."""
     layout = call.layout
-    for addresses in (layout.first, layout.second):
-        for buffer, address in zip(call.buffers, addresses, strict=True):
-            yield buffer.name, address, int(buffer.value)
+    yield from _buffers(call, second=False)
+    yield from _buffers(call, second=True)
     for arena in layout.arenas:
         yield "memory from cudaMallocAsync", arena, layout.arena_bytes
     yield "stream", layout.stream, PAGE - layout.stream % PAGE
 
 
+def _buffers(call: EntryCall, *, second: bool) -> Iterator[tuple[str, int, int]]:
+    addresses = call.layout.second if second else call.layout.first
+    for buffer, address in zip(call.buffers, addresses, strict=True):
+        yield buffer.name, address, int(buffer.value)
+
+
 def plain_name(function: str) -> str:
     """A function of libc or libstdc++ under the name that a learner calls it by."""
-    name = function.split("(")[0]
+    name = function.partition("(")[0]
     while "<" in name and (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
         name = shorter
     if name.startswith("std::"):
@@ -179,7 +194,8 @@ def plain_name(function: str) -> str:
         return f"std::{scope.removeprefix('basic_')}"
     if name in ("_exit", "_Exit"):
         return name
-    return re.sub(r"^_+(?:GI_|IO_|libc_)*", "", name).removesuffix("64")
+    name = re.sub(r"^_+(?:GI_|IO_|libc_)*", "", name).removesuffix("64")
+    return _ALIASES.get(name, name)
 
 
 def once(findings: Iterable[HostFinding]) -> list[HostFinding]:

@@ -1,7 +1,7 @@
 """Where the buffers of an entry lie while it is recorded: two sets of addresses, one for each of the two calls.
 
-Both sets agree modulo 256, and every buffer is shifted by a distance of its own, so that a word which differs between the
-two recordings by exactly one buffer's distance is an address in that buffer, and anything else that differs is not.
+Both sets agree modulo 256, and every buffer is shifted by a distance of its own, so that a word which differs between
+the two recordings by exactly one buffer's distance is an address in that buffer, and anything else that differs is not.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ MAX_BUFFERS = 24  # the recorder passes no more pointers and integers
 _FIRST = 0x2000_0000_0000
 _SLOT = 1 << 37
 _MIDDLE = 1 << 36  # a buffer starts in the middle of its slot
+_ODD = 256 * 4_194_319
 _SHIFT = 0x1000_0000_0000
 _ARENA = 0x2800_0000_0000
 _ARENA_BYTES = 1 << 36
@@ -28,8 +29,8 @@ _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 
 class Layout:
     """Addresses in the order of the entry's buffers. `first` is where a Plan will run.
 
-    `arenas` are the starts of the two ranges, `arena_bytes` long, where cudaMallocAsync finds its memory. `stream` is the
-    handle passed as the stream: nothing may be read there.
+    `arenas` are the starts of the two ranges, `arena_bytes` long, where cudaMallocAsync finds its memory. `stream` is
+    the handle passed as the stream: nothing may be read there.
     """
 
     first: tuple[int, ...]
@@ -47,12 +48,13 @@ class Layout:
 
 def software_layout(offsets: Sequence[int]) -> Layout:
     """The layout for the software GPU: each buffer alone in 128 GiB, `offsets` bytes past a 256-byte boundary."""
-    first = tuple(_FIRST + number * _SLOT + _MIDDLE + offset for number, offset in enumerate(offsets))
+    # Off the round numbers, so that a step of some power of two does not lead from one buffer into another.
+    first = tuple(_FIRST + number * _SLOT + _MIDDLE + _ODD * number + offset for number, offset in enumerate(offsets))
     return Layout(first, _second(first))
 
 
 def layout_at(addresses: Sequence[int], *, arena: int, arena_bytes: int) -> Layout:
-    """The layout for addresses that the process which will run the plan has reserved, as a real GPU's driver gives them."""
+    """The layout for addresses reserved by the process that will run the plan, as a real GPU's driver gives them."""
     return Layout(tuple(addresses), _second(addresses), (arena, _ARENA + _ARENA_SHIFT), arena_bytes)
 
 
@@ -66,7 +68,7 @@ def _second(first: Sequence[int]) -> tuple[int, ...]:
 
 
 def pages(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """(address, size) of the whole pages under ranges of (address, size), in order, none twice; empty ranges have one."""
+    """(address, size) of the whole pages under such ranges, in order, none twice; an empty range has one page."""
     spans = sorted((address // PAGE * PAGE, -(-(address + max(size, 1)) // PAGE) * PAGE) for address, size in ranges)
     merged: list[tuple[int, int]] = []
     for start, end in spans:

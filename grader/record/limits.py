@@ -1,7 +1,7 @@
 """Judges a launch as CUDA would: which error, and the reason in words.
 
-The runtime in the child judges too, because a launcher must get CUDA's answer; but the child is hostile, so that what the
-verdict rests on, and every word of it, is found here.
+The runtime in the child judges too, because a launcher must get CUDA's answer; but the child is hostile, so that what
+the verdict rests on, and every word of it, is found here.
 """
 
 from __future__ import annotations

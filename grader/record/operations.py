@@ -136,7 +136,7 @@ def check_name(value: object, what: str) -> None:
 
 
 def check_operations(operations: tuple[Operation, ...], buffers: Iterable[tuple[int, int]]) -> None:
-    """Refuses operations that are malformed or reach outside `buffers`, given as (address, end), and their allocations."""
+    """Refuses what is malformed or reaches outside `buffers`, given as (address, end), and allocations."""
     if len(operations) > MAX_OPERATIONS:
         refuse(f"more than {MAX_OPERATIONS} operations")
     memory = _Memory(buffers)

@@ -1,7 +1,7 @@
 """Which bytes of a kernel's parameters the kernel reads, from its PTX.
 
-A struct passed by value has padding, and padding holds whatever was on the stack. Two recordings may differ there without
-meaning anything; this tells such bytes from those that matter.
+A struct passed by value has padding, and padding holds whatever was on the stack. Two recordings may differ there
+without meaning anything; this tells such bytes from those that matter.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _BITS = re.compile(r"\d+")
 
 
 def bytes_read(ptx: str, kernel: str, offsets: Sequence[int], sizes: Sequence[int]) -> set[int]:
-    """Offsets into the parameter block that `kernel` may read; a parameter whose address is taken is read as a whole."""
+    """Offsets into the parameter block that `kernel` may read; a parameter whose address is taken counts as a whole."""
     body = _body(ptx, kernel)
     if body is None:
         return {offset + byte for offset, size in zip(offsets, sizes, strict=True) for byte in range(size)}

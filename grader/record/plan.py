@@ -1,8 +1,8 @@
 """The Plan: what an entry asked of the device, as plain data. The page about it is docs/plan-format.md.
 
-A Plan is a script of calls in stream order, with the buffers it was recorded on. It is made from what hostile code said, so
-every Plan that exists has been checked: `Plan(...)` and `from_json` raise `PlanInvalid`, and nothing else, for one that
-is malformed, too large, or reaches outside its buffers. This module and operations.py are the ground floor: they import
+A Plan is a script of calls in stream order, with the buffers it was recorded on. It comes from hostile code, so every
+Plan that exists has been checked: `Plan(...)` and `from_json` raise `PlanInvalid`, and nothing else, for one that is
+malformed, too large, or reaches outside its buffers. This module and operations.py are the ground floor: they import
 nothing else of ours.
 """
 
@@ -13,6 +13,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,6 @@ __all__ = [
     "SymbolUpload",
     "Triple",
     "Upload",
-    "describe",
     "from_json",
     "load",
     "operation_from_json",
@@ -117,7 +117,7 @@ class Plan:
 
 
 def _check(plan: Plan) -> None:
-    if plan.version != PLAN_VERSION:
+    if type(plan.version) is not int or plan.version != PLAN_VERSION:
         refuse(f"this is version {plan.version!r} of the format, and only {PLAN_VERSION} is known")
     check_number(plan.target, 10, 9_999, "target")
     check_name(plan.entry, "entry")
@@ -132,16 +132,17 @@ def _check(plan: Plan) -> None:
 
 
 def _check_buffers(buffers: tuple[PlanBuffer, ...]) -> None:
+    for buffer in buffers:
+        check_name(buffer.name, "the name of a buffer")
     if len(buffers) > MAX_BUFFERS or len({buffer.name for buffer in buffers}) != len(buffers):
         refuse(f"more than {MAX_BUFFERS} buffers, or two of one name")
     for buffer in buffers:
-        check_name(buffer.name, "the name of a buffer")
         check_number(buffer.address, 1, ADDRESS_END, "the address of a buffer")
         check_number(buffer.bytes, 0, ADDRESS_END - buffer.address, "the size of a buffer")
         if buffer.role not in ROLES:
             refuse(f"{buffer.name} has no role of {', '.join(ROLES)}")
     placed = sorted(buffers, key=lambda buffer: buffer.address)
-    for below, above in zip(placed, placed[1:], strict=False):
+    for below, above in pairwise(placed):
         if below.address + below.bytes > above.address:
             refuse(f"{below.name} and {above.name} overlap")
 
@@ -299,44 +300,3 @@ def _number_out(value: float) -> int | float | str:
     if isinstance(value, int) or math.isfinite(value):
         return value
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-
-
-# ---- for people ------------------------------------------------------------------------------------------------------
-
-
-def describe(plan: Plan) -> list[str]:
-    """One line a operation, as `grader plan` prints it: the learner's line, the call, where its addresses lie."""
-    return [f"line {operation.line or '?'}: {_described(operation, plan)}" for operation in plan.operations]
-
-
-def _described(operation: Operation, plan: Plan) -> str:
-    def at(address: int) -> str:
-        for buffer in plan.buffers:
-            if buffer.address <= address < buffer.address + max(buffer.bytes, 1):
-                offset = address - buffer.address
-                return f"{buffer.name} + {offset:,}" if offset else buffer.name
-        return f"{address:#x}"
-
-    match operation:
-        case Launch(kernel=kernel, grid=grid, block=block, shared=shared, cooperative=cooperative):
-            how = "cooperative launch" if cooperative else "launch"
-            more = f", {shared:,} bytes of dynamic shared memory" if shared else ""
-            return f"{how} {kernel}, grid {_times(grid)}, block {_times(block)}{more}"
-        case Memset(address=address, value=value, bytes=size):
-            return f"set {size:,} bytes at {at(address)} to {value}"
-        case Copy(destination=destination, source=source, bytes=size):
-            return f"copy {size:,} bytes from {at(source)} to {at(destination)}"
-        case Upload(destination=destination, payload=payload):
-            return f"copy {len(payload):,} bytes from the host to {at(destination)}"
-        case SymbolCopy(symbol=symbol, offset=offset, source=source, bytes=size):
-            return f"copy {size:,} bytes from {at(source)} to {symbol} + {offset:,}"
-        case SymbolUpload(symbol=symbol, offset=offset, payload=payload):
-            return f"copy {len(payload):,} bytes from the host to {symbol} + {offset:,}"
-        case Allocation(address=address, bytes=size):
-            return f"allocate {size:,} bytes at {at(address)}"
-        case Free(address=address):
-            return f"free {at(address)}"
-
-
-def _times(extents: Triple) -> str:
-    return " × ".join(f"{extent:,}" for extent in extents)

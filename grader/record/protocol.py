@@ -65,13 +65,18 @@ def _text(value: object) -> None:
         raise Forgery("text that is none")
 
 
+def _signal(value: object) -> None:
+    if value not in ("SYS", "time", "SEGV", "BUS", "FPE", "ILL", "ABRT", "TRAP", "exception"):
+        raise Forgery("a signal that is none")
+
+
 def _flag(value: object) -> None:
     if type(value) is not bool:
         raise Forgery("a flag that is none")
 
 
 def _extents(value: object) -> None:
-    if not isinstance(value, list) or len(value) != 3:  # noqa: PLR2004
+    if not isinstance(value, list) or len(value) != 3:
         raise Forgery("extents that are none")
     for extent in value:
         check_number(extent, 0, (1 << 32) - 1, "an extent")
@@ -99,7 +104,7 @@ _REQUIRED: dict[str, dict[str, Callable[[object], None]]] = {
     "failed": {"function": _text, "code": _CODE},
     "unsupported": {"function": _text},
     "capture": {"function": _text, "stream": _text, "code": _CODE},
-    "fault": {"signal": _text},
+    "fault": {"signal": _signal},
     "not_loaded": {"why": _text},
     "no_entry": {},
     "unavailable": {"what": _text},

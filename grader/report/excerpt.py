@@ -14,7 +14,7 @@ _TAB = 4
 def excerpt(source: str, name: str, marks: Sequence[tuple[int, str]], width: int) -> list[Text]:
     """The marked lines, each cut to `width` columns; nothing where no mark lies in the file."""
     lines = source.split("\n")
-    placed = [(line, note) for line, note in sorted(marks) if 1 <= line <= len(lines)]
+    placed = [(line, note) for line, note in sorted(marks, key=lambda mark: mark[0]) if 1 <= line <= len(lines)]
     if not placed:
         return []
     digits = len(str(placed[-1][0]))

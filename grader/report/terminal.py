@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from grader.explain import sentence
@@ -15,7 +14,9 @@ from grader.report.excerpt import excerpt
 from grader.verdict import CaseResult, Finding, PartVerdict, State, Verdict
 
 _WIDEST = 110
-_FINDINGS_SHOWN = 3
+_NARROWEST = 20
+_LABEL_WIDTH = 7
+_GROUPS_SHOWN = 3
 _STYLES = {
     State.passed: "bold green",
     State.goal_open: "bold yellow",
@@ -28,7 +29,7 @@ _STYLES = {
 @dataclass(frozen=True)
 class Surroundings:
     """What a report knows besides the verdict: the puzzle's number and title, the part's place in it, the text of the
-    file that was judged, how many hints there are and were seen, and the part that comes next.
+    file that was judged, how many hints there are and were seen, the part that comes next, and whose file it was.
     """
 
     number: int
@@ -40,6 +41,7 @@ class Surroundings:
     hints_seen: int = 0
     following: str | None = None
     own_file: bool = True
+    is_solution: bool = False
 
 
 def _say(key: str, **facts: object) -> str:
@@ -68,18 +70,16 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
     if part.state is State.unchecked and part.reason:
         _prose(console, part.reason, width)
     else:
-        for finding in part.findings[:_FINDINGS_SHOWN]:
-            _print_finding(console, finding, around.source, width)
-        if len(part.findings) > _FINDINGS_SHOWN:
-            _prose(console, _say("more", count=len(part.findings) - _FINDINGS_SHOWN), width)
+        _print_findings(console, part.findings, around.source, width)
     _print_pattern(console, part, width)
-    _print_counters(console, part, width)
+    if not around.is_solution:
+        _print_counters(console, part, width)
     if part.printed:
         _prose(console, _say("printed"), width)
         for printed in part.printed.splitlines():
             _line(console, Text(f"    {printed}", style="dim"))
     console.print()
-    _line(console, _outcome(part, width))
+    _line(console, _outcome(part, around, width))
     _next(console, part, around, width)
 
 
@@ -87,9 +87,9 @@ def print_summary(console: Console, verdict: Verdict, number: int, *, stopped: b
     """After the parts of a whole puzzle: what was not looked at, or that all of it is passed."""
     width = min(console.width, _WIDEST)
     if verdict.remaining and stopped:
-        _prose(console, _say("remaining_stopped", labels=", ".join(verdict.remaining)), width)
+        _wrapped(console, Text("  "), _code(_say("remaining_stopped", labels=", ".join(verdict.remaining))), width)
     elif verdict.passed:
-        _prose(console, _say("puzzle_passed", number=number, title=verdict.title), width)
+        _wrapped(console, Text("  "), _code(_say("puzzle_passed", number=number, title=verdict.title)), width)
 
 
 # ---- steps ----------------------------------------------------------------------------------------------------------
@@ -117,7 +117,8 @@ def _steps(
     for group, results in groups.items():
         failed = [result for result in results if not result.passed]
         outcome = next(iter(titles.values()), _say("wrong")) if failed else _say("right")
-        yield "✘" if failed else "✔", group, _sizes(failed or results, column), outcome
+        mark = "✔" if not failed else "?" if part.state is State.unchecked else "✘"
+        yield mark, group, _sizes(failed or results, column), outcome
     if part.not_reached and part.cases:
         yield "–", _say("not_reached"), ", ".join(part.not_reached), ""
     for goal in part.goals:
@@ -125,7 +126,7 @@ def _steps(
 
 
 def _row(mark: str, name: str, sizes: str, outcome: str, label: int, column: int) -> Text:
-    styles = {"✔": "green", "✘": "bold red", "○": "yellow", "–": "dim"}
+    styles = {"✔": "green", "✘": "bold red", "○": "yellow", "?": "yellow", "–": "dim"}
     row = Text("  ")
     row.append(mark, style=styles[mark])
     row.append(f" {name:<{label}}  ")
@@ -161,27 +162,46 @@ def _places(result: CaseResult) -> str:
 # ---- findings -------------------------------------------------------------------------------------------------------
 
 
-def _print_finding(console: Console, finding: Finding, source: str, width: int) -> None:
-    message = finding.message
-    if finding.count > 1 and finding.block is not None:
-        again = _say("times_twice") if finding.count == 2 else _say("times", count=f"{finding.count:,}")
-        message = f"{message} {again}"
-    _prose(console, message, width)
-    lines = excerpt(source, finding.file or "", finding.marks, width)
+def _print_findings(console: Console, findings: Sequence[Finding], source: str, width: int) -> None:
+    """Findings with one reason are told once, with all their lines: one missing guard lets three accesses out."""
+    groups: dict[str, list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        groups.setdefault(finding.why or str(number), []).append(finding)
+    for group in list(groups.values())[:_GROUPS_SHOWN]:
+        _print_group(console, group, source, width)
+    hidden = sum(len(group) for group in list(groups.values())[_GROUPS_SHOWN:])
+    if hidden:
+        _prose(console, _say("more", count=hidden), width)
+
+
+def _print_group(console: Console, group: Sequence[Finding], source: str, width: int) -> None:
+    first = group[0]
+    _prose(console, " ".join([first.message, *_again(first)]), width)
+    for finding in group[1:]:
+        if not finding.marks:
+            _prose(console, finding.message, width)
+    marks = list(dict.fromkeys(mark for finding in group for mark in finding.marks))
+    lines = excerpt(source, first.file or "", marks, width)
     if lines:
         console.print()
         for line in lines:
             _line(console, line)
-    elif finding.original and finding.original not in finding.message:
-        _line(console, Text(f"    {_say('original', original=finding.original)}", style="dim"))
-    if finding.why:
-        _labelled(console, _say("why"), finding.why, width)
+    elif first.original and first.original not in first.message:
+        _line(console, Text(f"    {_say('original', original=first.original)}", style="dim"))
+    if first.why:
+        _labelled(console, _say("why"), first.why, width)
+
+
+def _again(finding: Finding) -> list[str]:
+    if finding.count < 2 or finding.block is None:
+        return []
+    return [_say("times_twice") if finding.count == 2 else _say("times", count=f"{finding.count:,}")]
 
 
 def _print_pattern(console: Console, part: PartVerdict, width: int) -> None:
     if part.stage != "compare":
         return
-    pattern = next((result.pattern for result in part.cases if not result.passed and result.pattern), None)
+    pattern = next((result.pattern for result in part.cases if result.wrong > 1 and result.pattern), None)
     if pattern and part.findings and part.findings[0].kind != "never_written":
         _prose(console, _say("first_wrong", pattern=pattern), width)
 
@@ -198,7 +218,7 @@ def _print_counters(console: Console, part: PartVerdict, width: int) -> None:
 # ---- outcome --------------------------------------------------------------------------------------------------------
 
 
-def _outcome(part: PartVerdict, width: int) -> Text:
+def _outcome(part: PartVerdict, around: Surroundings, width: int) -> Text:
     headline = _say("state_goal_open" if part.state is State.goal_open else part.state)
     count = len(part.findings)
     notes = [headline]
@@ -211,7 +231,7 @@ def _outcome(part: PartVerdict, width: int) -> Text:
     if groups:
         notes.append(_say("groups", passed=len(groups - failed), groups=len(groups) + len(part.not_reached)))
     spent = f"{sum(part.seconds.values()):.1f} s, {_say('seed', seed=part.seed)}"
-    if part.state in (State.wrong, State.not_started) and part.cases:
+    if around.own_file and part.state in (State.wrong, State.not_started) and part.cases:
         spent += _say("tried_first")
     outcome = Text("  ")
     outcome.append(" · ".join(notes), style=_STYLES[part.state])
@@ -252,18 +272,21 @@ def _line(console: Console, text: Text) -> None:
 
 def _prose(console: Console, text: str, width: int) -> None:
     console.print()
-    console.print(Padding(_code(text), (0, 0, 0, 2)), width=width)
+    _wrapped(console, Text("  "), _code(text), width)
 
 
 def _labelled(console: Console, label: str, text: str, width: int, style: str = "") -> None:
     """The label, and beside it the text, wrapped."""
-    from rich.table import Table
+    margin = Text(f"  {label:<{_LABEL_WIDTH}}", style="bold")
+    _wrapped(console, margin, Text(text, style=style) if style else _code(text), width)
 
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(width=5, style="bold")
-    grid.add_column(overflow="fold")
-    grid.add_row(label, Text(text, style=style) if style else _code(text))
-    console.print(Padding(grid, (0, 0, 0, 2)), width=width)
+
+def _wrapped(console: Console, margin: Text, text: Text, width: int) -> None:
+    """The text beside its margin, which stands before the first line only."""
+    for line in text.wrap(console, max(width - len(margin), _NARROWEST), overflow="fold"):
+        line.rstrip()
+        _line(console, margin + line)
+        margin = Text(" " * len(margin))
 
 
 def _code(text: str) -> Text:

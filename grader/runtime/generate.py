@@ -1,8 +1,8 @@
 """Generates what our CUDA runtime does not write by hand, from the toolkit's headers, whichever version they are.
 
-A weak stub for every function of cuda_runtime_api.h: where launch.cpp, memory.cpp or query.cpp define it, theirs wins; else
-the stub says its name and answers cudaErrorNotSupported. A jump for every `_ptds` and `_ptsz` name, which a file compiled
-for per-thread default streams calls instead. The names of all error codes, from driver_types.h.
+A weak stub for every function of cuda_runtime_api.h: where launch.cpp, memory.cpp or query.cpp define it, theirs wins;
+else the stub says its name and answers cudaErrorNotSupported. A jump for every `_ptds` and `_ptsz` name, which a file
+compiled for per-thread default streams calls instead. The names of all error codes, from driver_types.h.
 
     python generate.py INCLUDE_DIRECTORY OUTPUT.cpp
 """
@@ -19,7 +19,8 @@ WAITS = frozenset(
     cudaDeviceSynchronize cudaDeviceReset cudaStreamSynchronize cudaStreamQuery cudaEventSynchronize cudaEventQuery
     cudaEventElapsedTime cudaMalloc cudaMallocHost cudaMallocPitch cudaMallocArray cudaMallocManaged cudaMalloc3D
     cudaMalloc3DArray cudaHostAlloc cudaHostRegister cudaHostUnregister cudaFree cudaFreeHost cudaFreeArray cudaMemcpy
-    cudaMemcpy2D cudaMemcpy3D cudaMemcpyPeer cudaMemcpyToSymbol cudaMemcpyFromSymbol cudaMemset cudaMemset2D cudaMemset3D
+    cudaMemcpy2D cudaMemcpy3D cudaMemcpyPeer cudaMemcpyToSymbol cudaMemcpyFromSymbol cudaMemset cudaMemset2D
+    cudaMemset3D
     """.split()  # noqa: SIM905
 )
 

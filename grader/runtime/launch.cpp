@@ -22,8 +22,7 @@ cudaError_t launch(const char* function, const void* handle, dim3 grid, dim3 blo
     const Kernel* kernel = runtime.kernel(handle);
     if (!kernel) return runtime.fail(function, cudaErrorInvalidDeviceFunction, place);
     if (!arguments && !kernel->parameters.empty()) return runtime.fail(function, cudaErrorInvalidValue, place);
-    const Launch launch{kernel,      grid,      block, shared,
-                        cooperative, arguments, place ? *place : runtime.backend().here()};
+    const Launch launch{kernel, grid, block, shared, cooperative, arguments, place ? *place : runtime.backend().here()};
     if (const cudaError_t error = judge(launch, runtime.device())) {
         runtime.backend().refused(launch, error);
         return runtime.finish(error);

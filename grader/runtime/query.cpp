@@ -72,10 +72,18 @@ int grader::resident_blocks(const Kernel& kernel, const Device& device, int thre
 
 extern "C" {
 
-cudaError_t cudaGetLastError(void) { return Runtime::get().take_last_error(); }
-cudaError_t cudaPeekAtLastError(void) { return Runtime::get().last_error(); }
-const char* cudaGetErrorName(cudaError_t error) { return grader::error_name(error); }
-const char* cudaGetErrorString(cudaError_t error) { return grader::error_sentence(error); }
+cudaError_t cudaGetLastError(void) {
+    return Runtime::get().take_last_error();
+}
+cudaError_t cudaPeekAtLastError(void) {
+    return Runtime::get().last_error();
+}
+const char* cudaGetErrorName(cudaError_t error) {
+    return grader::error_name(error);
+}
+const char* cudaGetErrorString(cudaError_t error) {
+    return grader::error_sentence(error);
+}
 
 cudaError_t cudaGetDeviceCount(int* count) {
     *count = 1;
@@ -87,7 +95,9 @@ cudaError_t cudaGetDevice(int* device) {
     return check_device("cudaGetDevice", 0);
 }
 
-cudaError_t cudaSetDevice(int device) { return check_device("cudaSetDevice", device); }
+cudaError_t cudaSetDevice(int device) {
+    return check_device("cudaSetDevice", device);
+}
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
     *version = CUDART_VERSION;
@@ -140,29 +150,69 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     switch (attribute) {
         case cudaDevAttrMaxThreadsPerBlock:
         case cudaDevAttrMaxBlockDimX:
-        case cudaDevAttrMaxBlockDimY: *value = 1024; break;
-        case cudaDevAttrMaxBlockDimZ: *value = 64; break;
+        case cudaDevAttrMaxBlockDimY:
+            *value = 1024;
+            break;
+        case cudaDevAttrMaxBlockDimZ:
+            *value = 64;
+            break;
         case cudaDevAttrMaxGridDimX:
-        case cudaDevAttrMaxPitch: *value = 0x7fffffff; break;
+        case cudaDevAttrMaxPitch:
+            *value = 0x7fffffff;
+            break;
         case cudaDevAttrMaxGridDimY:
-        case cudaDevAttrMaxGridDimZ: *value = 65535; break;
-        case cudaDevAttrWarpSize: *value = 32; break;
-        case cudaDevAttrTotalConstantMemory: *value = 65536; break;
-        case cudaDevAttrMaxSharedMemoryPerBlock: *value = facts.shared_per_block; break;
-        case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = facts.shared_per_block_optin; break;
-        case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = facts.shared_per_multiprocessor; break;
-        case cudaDevAttrReservedSharedMemoryPerBlock: *value = facts.shared_reserved; break;
+        case cudaDevAttrMaxGridDimZ:
+            *value = 65535;
+            break;
+        case cudaDevAttrWarpSize:
+            *value = 32;
+            break;
+        case cudaDevAttrTotalConstantMemory:
+            *value = 65536;
+            break;
+        case cudaDevAttrMaxSharedMemoryPerBlock:
+            *value = facts.shared_per_block;
+            break;
+        case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+            *value = facts.shared_per_block_optin;
+            break;
+        case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+            *value = facts.shared_per_multiprocessor;
+            break;
+        case cudaDevAttrReservedSharedMemoryPerBlock:
+            *value = facts.shared_reserved;
+            break;
         case cudaDevAttrMaxRegistersPerBlock:
-        case cudaDevAttrMaxRegistersPerMultiprocessor: *value = facts.registers_per_multiprocessor; break;
-        case cudaDevAttrMultiProcessorCount: *value = facts.multiprocessors; break;
-        case cudaDevAttrMaxThreadsPerMultiProcessor: *value = facts.threads_per_multiprocessor; break;
-        case cudaDevAttrMaxBlocksPerMultiprocessor: *value = facts.blocks_per_multiprocessor; break;
-        case cudaDevAttrClockRate: *value = facts.clock_khz; break;
-        case cudaDevAttrMemoryClockRate: *value = facts.memory_khz; break;
-        case cudaDevAttrGlobalMemoryBusWidth: *value = facts.bus_bits; break;
-        case cudaDevAttrL2CacheSize: *value = facts.l2_bytes; break;
-        case cudaDevAttrComputeCapabilityMajor: *value = facts.major; break;
-        case cudaDevAttrComputeCapabilityMinor: *value = facts.minor; break;
+        case cudaDevAttrMaxRegistersPerMultiprocessor:
+            *value = facts.registers_per_multiprocessor;
+            break;
+        case cudaDevAttrMultiProcessorCount:
+            *value = facts.multiprocessors;
+            break;
+        case cudaDevAttrMaxThreadsPerMultiProcessor:
+            *value = facts.threads_per_multiprocessor;
+            break;
+        case cudaDevAttrMaxBlocksPerMultiprocessor:
+            *value = facts.blocks_per_multiprocessor;
+            break;
+        case cudaDevAttrClockRate:
+            *value = facts.clock_khz;
+            break;
+        case cudaDevAttrMemoryClockRate:
+            *value = facts.memory_khz;
+            break;
+        case cudaDevAttrGlobalMemoryBusWidth:
+            *value = facts.bus_bits;
+            break;
+        case cudaDevAttrL2CacheSize:
+            *value = facts.l2_bytes;
+            break;
+        case cudaDevAttrComputeCapabilityMajor:
+            *value = facts.major;
+            break;
+        case cudaDevAttrComputeCapabilityMinor:
+            *value = facts.minor;
+            break;
         case cudaDevAttrConcurrentKernels:
         case cudaDevAttrUnifiedAddressing:
         case cudaDevAttrManagedMemory:
@@ -171,12 +221,19 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
         case cudaDevAttrLocalL1CacheSupported:
         case cudaDevAttrStreamPrioritiesSupported:
         case cudaDevAttrMemoryPoolsSupported:
-        case cudaDevAttrCooperativeLaunch: *value = 1; break;
-        case cudaDevAttrClusterLaunch: *value = facts.major >= 9; break;
+        case cudaDevAttrCooperativeLaunch:
+            *value = 1;
+            break;
+        case cudaDevAttrClusterLaunch:
+            *value = facts.major >= 9;
+            break;
         case cudaDevAttrIntegrated:
         case cudaDevAttrComputeMode:
-        case cudaDevAttrKernelExecTimeout: *value = 0; break;
-        default: return Runtime::get().unsupported("cudaDeviceGetAttribute with this attribute");
+        case cudaDevAttrKernelExecTimeout:
+            *value = 0;
+            break;
+        default:
+            return Runtime::get().unsupported("cudaDeviceGetAttribute with this attribute");
     }
     return cudaSuccess;
 }
@@ -277,15 +334,25 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
     return make_handle("cudaStreamCreateWithFlags", stream);
 }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return make_handle("cudaStreamCreate", stream); }
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+    return make_handle("cudaStreamCreate", stream);
+}
+cudaError_t cudaStreamDestroy(cudaStream_t) {
+    return cudaSuccess;
+}
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     return make_handle("cudaEventCreateWithFlags", event);
 }
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return make_handle("cudaEventCreate", event); }
-cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t stream) { return Runtime::get().enter("cudaEventRecord", stream); }
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+    return make_handle("cudaEventCreate", event);
+}
+cudaError_t cudaEventDestroy(cudaEvent_t) {
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t stream) {
+    return Runtime::get().enter("cudaEventRecord", stream);
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t, unsigned) {
     return Runtime::get().enter("cudaStreamWaitEvent", stream);
 }

@@ -74,10 +74,12 @@ class RecordBackend final : public Backend {
 
     cudaError_t copy(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind) override {
         constexpr const char* function = "cudaMemcpyAsync";
-        const bool to_device = kind == cudaMemcpyDefault ? starts_on_device(destination)
-                                                         : kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-        const bool from_device = kind == cudaMemcpyDefault ? starts_on_device(source)
-                                                           : kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+        const bool to_device = kind == cudaMemcpyDefault
+                                   ? starts_on_device(destination)
+                                   : kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+        const bool from_device = kind == cudaMemcpyDefault
+                                     ? starts_on_device(source)
+                                     : kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
         if (!to_device) {
             unsupported("cudaMemcpyAsync to host memory");
             return cudaErrorNotSupported;
@@ -101,7 +103,8 @@ class RecordBackend final : public Backend {
             failed(function, cudaErrorInvalidMemcpyDirection, nullptr);
             return cudaErrorInvalidMemcpyDirection;
         }
-        const bool from_device = kind == cudaMemcpyDefault ? starts_on_device(source) : kind == cudaMemcpyDeviceToDevice;
+        const bool from_device =
+            kind == cudaMemcpyDefault ? starts_on_device(source) : kind == cudaMemcpyDeviceToDevice;
         if (from_device ? !on_device(source, bytes) : starts_on_device(source)) {
             return misplaced(function, source, bytes);
         }

@@ -1,8 +1,9 @@
-// The caged child: loads the learner's object against our runtime, calls its entry, and lets the runtime write down what
-// the entry asks of the device. It executes nothing on any device and holds no input and no expected value.
+// The caged child: loads the learner's object against our runtime, calls its entry, and lets the runtime write down
+// what the entry asks of the device. It executes nothing on any device and holds no input and no expected value.
 //
 // A request comes on standard input, lines go to descriptor 3, standard output and error belong to the launcher.
-// Exit status: 0 all calls returned; 2 this machine or the request would not do; 3 the launcher ended early, with a line.
+// Exit status: 0 all calls returned; 2 this machine or the request would not do; 3 the launcher ended early, with a
+// line.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,12 +17,12 @@
 #include <cstring>
 #include <iostream>
 
+#include "line.hpp"
+#include "record.hpp"
 #include "recorder_channel.hpp"
 #include "recorder_fault.hpp"
 #include "recorder_filter.hpp"
 #include "recorder_frames.hpp"
-#include "line.hpp"
-#include "record.hpp"
 #include "recorder_request.hpp"
 
 namespace grader {
@@ -43,7 +44,8 @@ int invoke(Entry entry, const Call& call) {
     std::copy(call.integers.begin(), call.integers.end(), i);
     std::copy(call.floats.begin(), call.floats.end(), d);
     return entry(i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], i[8], i[9], i[10], i[11], i[12], i[13], i[14], i[15],
-                 i[16], i[17], i[18], i[19], i[20], i[21], i[22], i[23], d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7]);
+                 i[16], i[17], i[18], i[19], i[20], i[21], i[22], i[23], d[0], d[1], d[2], d[3], d[4], d[5], d[6],
+                 d[7]);
 }
 
 // Variables that an entry forgets to set are the same in every call then, and not the leavings of the one before.
@@ -71,11 +73,13 @@ void reserve(const std::vector<Range>& ranges) {
 
 void arrange_descriptors(const std::string& library) {
     const int object = open(library.c_str(), O_RDONLY | O_CLOEXEC);
-    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (object < 0 || nothing < 0) give_up("the built library");
     dup2(nothing, STDIN_FILENO);
     if (object != library_descriptor) dup2(object, library_descriptor);
+#ifdef SYS_close_range
     syscall(SYS_close_range, library_descriptor + 1, ~0u, 0);
+#endif
 }
 
 void* load(const Request& request) {
@@ -127,8 +131,9 @@ void run(const Request& request) {
         Line line(emit, "end");
         line.integer("returned", returned);
         line.end();
+        std::fflush(stdout);
+        mute_launcher();  // the learner reads what the entry prints once
     }
-    std::fflush(stdout);
     say("done");
     leave(0);
 }

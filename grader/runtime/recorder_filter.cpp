@@ -1,7 +1,7 @@
 #include "recorder_filter.hpp"
 
-#include <asm/termbits.h>
 #include <asm/ioctls.h>
+#include <asm/termbits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
@@ -30,8 +30,12 @@ constexpr std::uint32_t architecture = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t architecture = AUDIT_ARCH_AARCH64;
 #endif
 
-constexpr std::uint32_t low(std::size_t field) { return static_cast<std::uint32_t>(field); }  // little-endian
-constexpr std::uint32_t high(std::size_t field) { return static_cast<std::uint32_t>(field + 4); }
+constexpr std::uint32_t low(std::size_t field) {
+    return static_cast<std::uint32_t>(field);
+}  // little-endian
+constexpr std::uint32_t high(std::size_t field) {
+    return static_cast<std::uint32_t>(field + 4);
+}
 constexpr std::size_t argument(int index) {
     return offsetof(seccomp_data, args) + static_cast<std::size_t>(index) * sizeof(std::uint64_t);
 }
@@ -137,8 +141,8 @@ const char* limit(const Limits& limits) {
     constexpr rlim_t stack_bytes = 8 << 20, descriptors = 16;
     const auto cpu = static_cast<rlim_t>(limits.cpu_seconds);
     const bool done = set(RLIMIT_CPU, cpu + 1, cpu + 2) && set(RLIMIT_DATA, limits.memory_bytes, limits.memory_bytes) &&
-                      set(RLIMIT_FSIZE, 0, 0) && set(RLIMIT_CORE, 0, 0) && set(RLIMIT_NOFILE, descriptors, descriptors) &&
-                      set(RLIMIT_STACK, stack_bytes, stack_bytes);
+                      set(RLIMIT_FSIZE, 0, 0) && set(RLIMIT_CORE, 0, 0) &&
+                      set(RLIMIT_NOFILE, descriptors, descriptors) && set(RLIMIT_STACK, stack_bytes, stack_bytes);
     return done ? nullptr : "limits on time and memory";
 }
 
@@ -146,7 +150,8 @@ const char* install_filter() {
     Program program;
     program.allow({SYS_brk, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_rt_sigreturn, SYS_restart_syscall});
     program.allow({SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_getrandom, SYS_sysinfo, SYS_sched_yield});
-    program.allow({SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_fstat, SYS_lseek});
+    program.allow(
+        {SYS_getpid, SYS_getppid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_fstat, SYS_lseek});
 #if defined(__x86_64__)
     program.allow({SYS_time});
 #endif
@@ -158,6 +163,7 @@ const char* install_filter() {
     }
     program.allow_when(SYS_writev, 0, 0xffffffff, {STDOUT_FILENO, STDERR_FILENO});
     program.allow_from_channel(SYS_write, {STDOUT_FILENO, STDERR_FILENO});
+    program.allow_from_channel(SYS_dup3, {});
     program.allow_from_channel(SYS_exit_group, {});
     return program.install() ? nullptr : "a seccomp filter";
 }

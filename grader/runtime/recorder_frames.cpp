@@ -28,9 +28,13 @@ int find(dl_phdr_info* info, std::size_t, void*) {
 
 }  // namespace
 
-void frames_watch(const char* library) { watched = library; }
+void frames_watch(const char* library) {
+    watched = library;
+}
 
-void frames_prepare() { walk(); }
+void frames_prepare() {
+    walk();
+}
 
 Stack walk() {
     Stack stack;

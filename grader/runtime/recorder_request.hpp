@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "backend.hpp"
+#include "record.hpp"
 #include "recorder_fault.hpp"
 #include "recorder_filter.hpp"
-#include "record.hpp"
 
 namespace grader {
 

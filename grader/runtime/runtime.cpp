@@ -76,7 +76,9 @@ void Runtime::forget_call() {
     last_error_ = cudaSuccess;
 }
 
-extern "C" int grader_unsupported(const char* function) { return Runtime::get().unsupported(function); }
+extern "C" int grader_unsupported(const char* function) {
+    return Runtime::get().unsupported(function);
+}
 
 extern "C" int grader_waits(const char* function) {
     Runtime& runtime = Runtime::get();
@@ -89,10 +91,16 @@ extern "C" int grader_waits(const char* function) {
 // What nvcc's generated code calls while the library is being loaded. Prototypes: crt/host_runtime.h.
 extern "C" {
 
-void** __cudaRegisterFatBinary(void* fat_binary) { return new void*(fat_binary); }
+void** __cudaRegisterFatBinary(void* fat_binary) {
+    return new void*(fat_binary);
+}
 void __cudaRegisterFatBinaryEnd(void**) {}
-void __cudaUnregisterFatBinary(void** handle) { delete handle; }
-char __cudaInitModule(void**) { return 1; }
+void __cudaUnregisterFatBinary(void** handle) {
+    delete handle;
+}
+char __cudaInitModule(void**) {
+    return 1;
+}
 
 void __cudaRegisterFunction(void**, const char* host_function, char*, const char* name, int, uint3*, uint3*, dim3*,
                             dim3*, int*) {

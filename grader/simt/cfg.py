@@ -70,8 +70,7 @@ def simplify(blocks: list[CodeBlock]) -> list[CodeBlock]:
     """
     _thread_jumps(blocks)
     _merge(blocks)
-    blocks = _renumbered(blocks, loop_order([block.successors() for block in blocks]))
-    return blocks
+    return _renumbered(blocks, loop_order([block.successors() for block in blocks]))
 
 
 def _thread_jumps(blocks: list[CodeBlock]) -> None:

@@ -9,8 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from grader.simt.program import (
-    CONSTANT32, CONSTANT64, INDEX_MASK, KIND_SHIFT, NOT_PREDICATE, PREDICATE, R32, R64, SINK,
-)  # fmt: skip
+    CONSTANT32,
+    CONSTANT64,
+    INDEX_MASK,
+    KIND_SHIFT,
+    NOT_PREDICATE,
+    PREDICATE,
+    R32,
+    R64,
+    SINK,
+)
 
 TERMINATORS = frozenset({"bra", "brx", "ret", "exit", "trap"})
 REGISTER_KINDS = frozenset({R32, R64, PREDICATE, NOT_PREDICATE})
@@ -26,7 +34,8 @@ class Op:
     """One operation. `guard` is 0 or 1 + 2 * value + negated.
 
     `effect` says that it does more than write its results; `waits` that lanes of other groups are waited for, so
-    that a block ends behind it; `targets` are labels first, then block numbers; `line` is that of the PTX.
+    that a block ends behind it; `takes_undefined` that it may well store an undefined value; `targets` are PTX
+    instructions first, then blocks; `line` is that of the PTX.
     """
 
     name: str
@@ -38,6 +47,7 @@ class Op:
     line: int
     effect: bool = False
     waits: bool = False
+    takes_undefined: bool = False
     targets: list[int] = field(default_factory=list)
 
     @property
@@ -65,7 +75,7 @@ class Code:
     """The operations of a function, and what its values are.
 
     `kinds` holds R32, R64 or PREDICATE for each value, `names` the PTX names; a value in `specials` is filled
-    before the first operation. `labels` maps a label's PTX name to the number of the operation it stands before.
+    before the first operation.
     """
 
     name: str

@@ -22,8 +22,11 @@ class _BlockFacts:
 
 
 def _block_facts(block: CodeBlock) -> _BlockFacts:
-    """A guarded write leaves the old value in other lanes. It is enough for reads under the same guard, and two of
-    them, under a predicate and its negation, are as good as one without guard."""
+    """The sets of one block.
+
+    A guarded write leaves the old value in other lanes. It is enough for reads under the same guard, and two of them,
+    under a predicate and its negation, are as good as one without guard.
+    """
     facts = _BlockFacts()
     under: dict[int, set[int]] = {}  # by guard: what was written under it since the predicate was last written
     for op in block.ops:

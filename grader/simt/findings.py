@@ -36,8 +36,14 @@ def device_findings(
     for report in reports:
         found = [_finding(report["kernel"], raw, element_bytes, warp_budget) for raw in report["findings"]]
         if found:
-            return sorted(found, key=_rank)
+            return sorted(_causes(found), key=_rank)
     return []
+
+
+def _causes(found: list[DeviceFinding]) -> list[DeviceFinding]:
+    """Without what only follows from a race: a value that is read before it is written, by the same line, in some orders."""
+    racy = {(f.facts.get("region"), line) for f in found if f.kind == "data_race" for line in (f.line, f.other_line)}
+    return [f for f in found if f.kind != "uninitialised_read" or (f.facts.get("region", "register"), f.line) not in racy]
 
 
 # What a learner should look at first: an access that is outside explains the values, races and loops that follow from it.
@@ -47,8 +53,8 @@ _ORDER = (
     "out_of_bounds_read",
     "misaligned_access",
     "read_only_violation",
-    "uninitialised_read",
     "data_race",
+    "uninitialised_read",
 )
 
 

@@ -8,15 +8,16 @@ from grader.simt.lower_layout import block_layout
 from grader.simt.lower_plans import DOUBLE, WORD
 
 
-def bra(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
-    label = operands[0] if len(operands) == 1 else None
+def bra(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
+    label = instruction.operands[0] if len(instruction.operands) == 1 else None
     if not isinstance(label, ptx.Label) or label.name not in lowering.body.labels:
         raise Unfit
     lowering.emit("bra", [], [], effect=True).targets = [lowering.body.labels[label.name]]
 
 
-def brx(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
-    """`brx.idx index, table;`"""
+def brx(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
+    """`brx.idx index, table;`, a jump to the label of that index."""
+    operands = instruction.operands
     table = operands[1] if len(operands) == 2 else None
     labels = lowering.body.branch_targets.get(table.name, []) if isinstance(table, ptx.Label) else []
     if not labels or any(label.name not in lowering.body.labels for label in labels):
@@ -25,16 +26,16 @@ def brx(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) ->
     lowering.emit("brx", [], [index], effect=True).targets = [lowering.body.labels[label.name] for label in labels]
 
 
-def leave(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
-    """`ret`, `exit`, `trap`."""
-    if operands:
+def leave(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
+    """`ret`, `exit` or `trap`."""
+    if instruction.operands:
         raise Unfit
-    lowering.emit(opcode.partition(".")[0], [], [], effect=True)
+    lowering.emit(instruction.opcode.partition(".")[0], [], [], effect=True)
 
 
-def call(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
-    """`call`: what is passed was stored to the argument block before, what comes back is loaded after it."""
-    target = operands[1]
+def call(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
+    """What is passed was stored to the argument block before, what comes back is loaded after it."""
+    target = instruction.operands[1]
     if isinstance(target, ptx.FunctionName):
         index = lowering.layout.function_index.get(target.name)
         name = "call" if index is not None else f"call.{target.name}"
@@ -52,7 +53,7 @@ def place_arguments(lowering: FunctionLowering) -> None:
     blocks.update((id(variable), "own") for variable in lowering.function.parameters)
     blocks.update((id(variable), "result") for variable in lowering.function.results)
     for instruction in lowering.body.instructions:
-        if not instruction.opcode.startswith("call"):
+        if instruction.opcode.partition(".")[0] != "call":
             continue
         results, _, arguments = instruction.operands
         lowering.argument_bytes = max(lowering.argument_bytes, _place(lowering, arguments, "argument"))
@@ -70,4 +71,3 @@ def _place(lowering: FunctionLowering, passed: ptx.Operand, block: str) -> int:
         if known != block or lowering.offsets.setdefault(id(variable), place.offset) != place.offset:
             lowering.parameter_blocks[id(variable)] = "ambiguous"
     return size
-

@@ -1,4 +1,4 @@
-"""One PTX function to operations on virtual registers: what all families of instructions share, and the regular ones."""
+"""One PTX function to operations on virtual registers: what all instructions share, and the regular ones."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ class Unfit(Exception):
 class FunctionLowering:
     """Turns instructions into `code.ops`, in the order of the text."""
 
-    def __init__(self, function: ptx.Function, layout: Layout, plans: dict[str, Plan | None]) -> None:
+    def __init__(self, function: ptx.Function, layout: Layout) -> None:
         assert function.body is not None
         self.function = function
         self.body = function.body
         self.layout = layout
-        self.plans = plans
         self.code = Code(function.name)
         self.code.kinds = [_KIND_OF_BITS[register.bits] for register in self.body.registers]
         self.code.names = [register.name for register in self.body.registers]
@@ -44,7 +43,6 @@ class FunctionLowering:
         self.parameter_blocks: dict[int, str] = {}  # id of a .param variable -> own, result, argument, returned
         self.argument_bytes = 0
         self.returned_bytes = 0
-        self.harmless_stores: set[int] = set()  # ids of operations that may store an undefined value
         self.carry: int | None = None
         self.guard = 0
         self.site = 0
@@ -53,9 +51,15 @@ class FunctionLowering:
     # Operations
 
     def emit(
-        self, name: str, results: list[int], sources: list[int], immediate: int = 0, *,
-        effect: bool = False, waits: bool = False,
-    ) -> Op:  # fmt: skip
+        self,
+        name: str,
+        results: list[int],
+        sources: list[int],
+        immediate: int = 0,
+        *,
+        effect: bool = False,
+        waits: bool = False,
+    ) -> Op:
         op = Op(name, results, sources, immediate, self.guard, self.site, self.line, effect, waits)
         self.code.ops.append(op)
         return op
@@ -73,6 +77,8 @@ class FunctionLowering:
         results: list[int] = []
         rest = operands
         if plan.results:
+            if not operands:
+                raise Unfit
             first, *rest = operands
             if isinstance(first, ptx.Pair):
                 if len(plan.results) != 2:
@@ -171,7 +177,7 @@ class FunctionLowering:
         return made
 
     def plus(self, address: int, offset: int) -> int:
-        """address + offset, in a fresh value unless offset is 0."""
+        """The sum of address and offset, in a fresh value unless offset is 0."""
         if not offset:
             return address
         kind = address >> KIND_SHIFT

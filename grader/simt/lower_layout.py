@@ -138,7 +138,7 @@ def _used(function: ptx.Function) -> _Used:
     used = _Used()
     seen: set[int] = set()
     for instruction in function.body.instructions if function.body is not None else ():
-        if instruction.opcode.startswith("call"):
+        if instruction.opcode.partition(".")[0] == "call":
             used.calls_anything |= not isinstance(instruction.operands[1], ptx.FunctionName)
         for operand in instruction.operands:
             base = operand.base if isinstance(operand, ptx.Address) else operand

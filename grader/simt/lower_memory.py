@@ -50,7 +50,7 @@ def access(opcode: str) -> Access | None:
             operation = part
     if scope and not order:
         order = "relaxed"
-    ordered = "" if order in ("", "weak") or operation and (order, scope) == ("relaxed", "gpu") else f"{order}."
+    ordered = "" if order in ("", "weak") or (operation and (order, scope) == ("relaxed", "gpu")) else f"{order}."
     if ordered and scope:
         ordered += f"{scope}."
     return Access(space, parts[-1], ordered, vector, "nc" in parts, operation, "noftz" in parts)
@@ -64,8 +64,8 @@ def memory_kind(kind: str) -> str:
     return f"s{bits}" if kind[0] == "s" else f"u{bits}"
 
 
-def ld(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
-    parsed = access(opcode)
+def ld(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
+    parsed, operands = access(instruction.opcode), instruction.operands
     if parsed is None or len(operands) != 2 or not isinstance(operands[1], ptx.Address) or operands[1].coordinates:
         raise Unfit
     targets = list(operands[0].elements) if isinstance(operands[0], ptx.Vector) else [operands[0]]
@@ -99,7 +99,7 @@ def _loaded(
     bits, result = int(kind[1:]), lowering.operands[target.number]
     if target.bits < bits or target.bits not in (16, 32, 64):
         raise Unfit
-    if bits == 64 or target.bits == 32 or target.bits == 16 and kind != "s8":
+    if bits == 64 or target.bits == 32 or (target.bits == 16 and kind != "s8"):
         return result, []
     narrow = lowering.temporary(R32)
     if target.bits == 16:
@@ -107,8 +107,8 @@ def _loaded(
     return narrow, [("cvt.s64.s32" if ptx_kind[0] == "s" else "cvt.u64.u32", result, narrow)]
 
 
-def st(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
-    parsed = access(opcode)
+def st(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
+    parsed, operands = access(instruction.opcode), instruction.operands
     if parsed is None or len(operands) != 2 or not isinstance(operands[0], ptx.Address) or operands[0].coordinates:
         raise Unfit
     values = list(operands[1].elements) if isinstance(operands[1], ptx.Vector) else [operands[1]]
@@ -118,7 +118,11 @@ def st(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> 
     kind = memory_kind(parsed.kind).replace("s", "u")
     suffix = f".v{parsed.vector}" if parsed.vector > 1 else ""
     name, sources, offset = _address(lowering, operands[0], "st", f"{parsed.order}{parsed.space}", parsed.space)
-    lowering.emit(f"{name}.{kind}{suffix}", [], sources + stored, offset, effect=True)
+    op = lowering.emit(f"{name}.{kind}{suffix}", [], sources + stored, offset, effect=True)
+    base = operands[0].base
+    if parsed.space == "param" and isinstance(base, ptx.Symbol):
+        # A structure passed or returned by value may have members that nobody assigned and nobody reads.
+        op.takes_undefined = name == "st.result" or base.variable.count != 1
 
 
 def _stored(lowering: FunctionLowering, value: ptx.Operand, kind: str) -> int:
@@ -136,34 +140,33 @@ def _address(
 ) -> tuple[str, list[int], int]:
     """The name without its type, the address operand (none in a block at a fixed offset), and the byte offset."""
     base = address.base
+    if space == "param" and isinstance(base, ptx.Symbol):
+        return _parameter(lowering, base.variable, verb), [], lowering.offsets[id(base.variable)] + address.offset
     if space == "param":
-        if isinstance(base, ptx.Symbol):
-            return (*_parameter(lowering, base.variable, verb), [], lowering.offsets[id(base.variable)] + address.offset)
         if verb != "ld":
             raise Unfit
         return "ld.param.indexed", [_register_address(lowering, base, space)], address.offset
     if isinstance(base, ptx.Symbol):
         variable = base.variable
-        if variable.space == "param" or space not in ("generic", variable.space):
-            raise Unfit
-        if space == "generic" and variable.space not in ("global", "const"):
+        if variable.space != space and (space != "generic" or variable.space not in ("global", "const")):
             raise Unfit
         value = lowering.symbol(variable, 0, R32 if variable.space == "shared" else R64)
         return f"{verb}.{spelled}", [value], address.offset
     return f"{verb}.{spelled}", [_register_address(lowering, base, space)], address.offset
 
 
-def _parameter(lowering: FunctionLowering, variable: ptx.Variable, verb: str) -> tuple[str]:
-    """Which block a parameter variable lies in: this function's own, or that of a call it makes."""
-    block = lowering.parameter_blocks.get(id(variable))
+def _parameter(lowering: FunctionLowering, variable: ptx.Variable, verb: str) -> str:
+    """Name of the access, by the block in which a parameter lies: this function's own, or that of a call it makes."""
     names = {
-        ("own", "ld"): "ld.param", ("result", "st"): "st.result",
-        ("argument", "st"): "st.argument", ("returned", "ld"): "ld.result",
-    }  # fmt: skip
-    name = names.get((block or "", verb))
+        ("own", "ld"): "ld.param",
+        ("result", "st"): "st.result",
+        ("argument", "st"): "st.argument",
+        ("returned", "ld"): "ld.result",
+    }
+    name = names.get((lowering.parameter_blocks.get(id(variable), ""), verb))
     if name is None:
         raise Unfit
-    return (name,)
+    return name
 
 
 def _register_address(lowering: FunctionLowering, base: ptx.Operand, space: str) -> int:
@@ -178,10 +181,10 @@ def _register_address(lowering: FunctionLowering, base: ptx.Operand, space: str)
     return lowering.operands[base.number]
 
 
-def atom(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
+def atom(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
     """`atom.add.global.b32 d, [a], b[, c]` and `red`, which has no result."""
-    parsed = access(opcode)
-    reduces = opcode.startswith("red.")
+    parsed, operands = access(instruction.opcode), instruction.operands
+    reduces = instruction.opcode.startswith("red.")
     if parsed is None or not parsed.operation or parsed.vector != 1 or parsed.space in ("param", "const", "local"):
         raise Unfit
     kind = operand_type(parsed.kind)
@@ -199,8 +202,3 @@ def atom(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -
     verb = f"{'red' if reduces else 'atom'}.{parsed.order}{operation}"
     name, address, offset = _address(lowering, rest[0], verb, parsed.space, parsed.space)
     lowering.emit(f"{name}.{spelled}", results, address + values, offset, effect=True)
-
-
-def prefetch(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
-    """A prefetch changes no value and is left out."""
-

@@ -12,10 +12,10 @@ _WIDE_SPECIALS = frozenset(["clock64", "globaltimer", "gridid", "current_graph_e
 _PACKS = {(32, 2): ".b32", (64, 2): "", (64, 4): ".v4.b64"}  # bits of the whole and number of parts
 
 
-def mov(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
-    if len(operands) != 2:
+def mov(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
+    if len(instruction.operands) != 2:
         raise Unfit
-    target, source = operands
+    target, source = instruction.operands
     if isinstance(target, ptx.Vector):
         _unpack(lowering, target, source)
         return
@@ -39,7 +39,7 @@ def mov(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) ->
     elif isinstance(source, ptx.Address) and isinstance(source.base, ptx.Symbol):
         _address(lowering, target, source.base.variable, source.offset)
     else:
-        floats = opcode.rsplit(".", 1)[-1] in ("f32", "f64")
+        floats = instruction.opcode.rsplit(".", 1)[-1] in ("f32", "f64")
         kind = operand_type(f"f{target.bits}") if floats and target.bits > 16 else _TYPE_OF_BITS[target.bits]
         lowering.copy(result, lowering.source(source, kind or HALF))
 
@@ -85,18 +85,19 @@ def _unpack(lowering: FunctionLowering, target: ptx.Vector, source: ptx.Operand)
     lowering.emit("mov.unpack" + _PACKS[known[0] * count, count], results, [whole])
 
 
-def cvta(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
+def cvta(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
     """Global, constant and parameter addresses are generic ones already; shared and local ones are offsets."""
-    parts = opcode.split(".")[1:]
-    to = parts[0] == "to"
-    space = parts[1 if to else 0].partition("::")[0]
-    if len(operands) != 2 or parts[-1] != "u64":
+    parts = instruction.opcode.split(".")[1:]
+    to = parts[:1] == ["to"]
+    space = parts[to].partition("::")[0] if len(parts) > 1 + to else ""
+    if len(instruction.operands) != 2 or parts[-1] != "u64":
         raise Unfit
-    result, target = lowering.result(operands[0], DOUBLE), operands[1]
-    offset = 0
-    if isinstance(target, ptx.Address) and isinstance(target.base, ptx.Symbol):
-        target, offset = target.base, target.offset
-    source = lowering.plus(lowering.source(target, DOUBLE), offset)
+    target, pointer = instruction.operands
+    result = lowering.result(target, DOUBLE)
+    if isinstance(pointer, ptx.Address) and isinstance(pointer.base, ptx.Symbol):
+        source = lowering.symbol(pointer.base.variable, pointer.offset, R64)
+    else:
+        source = lowering.source(pointer, DOUBLE)
     if space in ("shared", "local"):
         lowering.emit(f"cvta.{'to.' if to else ''}{space}.b64", [result], [source])
     elif space in ("global", "const", "param"):
@@ -105,7 +106,8 @@ def cvta(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -
         raise Unfit
 
 
-def cvt(lowering: FunctionLowering, operands: list[ptx.Operand], opcode: str) -> None:
+def cvt(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
+    opcode, operands = instruction.opcode, instruction.operands
     parts = opcode.split(".")
     if len(parts) < 3 or len(operands) < 2:
         raise Unfit
@@ -140,7 +142,7 @@ def _is_copy(
     source = operands[1]
     if modifiers or len(operands) != 2 or to[0] not in "usb" or source_type[0] not in "usb":
         return False
-    if not isinstance(source, ptx.Register) or source.bits > 32 and target.bits != source.bits:
+    if not isinstance(source, ptx.Register) or (source.bits > 32 and target.bits != source.bits):
         return False
     to_bits, from_bits = ptx.TYPE_BITS[to], ptx.TYPE_BITS[source_type]
     if to_bits == from_bits == target.bits == source.bits:
@@ -148,9 +150,7 @@ def _is_copy(
     return source_type == "u16" and source.bits == 16 and to_bits == target.bits == 32
 
 
-def _widened(
-    lowering: FunctionLowering, opcode: str, to: str, target: ptx.Register, sources: list[int]
-) -> None:
+def _widened(lowering: FunctionLowering, opcode: str, to: str, target: ptx.Register, sources: list[int]) -> None:
     """A result in a register wider than its type: extended by the type's sign."""
     narrow = lowering.temporary(R32)
     lowering.emit(opcode, [narrow], sources)
@@ -161,4 +161,3 @@ def _widened(
         narrow = wider
     name = f"cvt.s32.{to}" if target.bits == 32 else "cvt.s64.s32" if sign else "cvt.u64.u32"
     lowering.emit(name, [lowering.operands[target.number]], [narrow])
-

@@ -51,15 +51,29 @@ def operand_type(kind: str) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Opcode:
+    """`mad.lo.s32`: base "mad", rest ["lo", "s32"], kind "s32" (the last part), typed: its operand type."""
+
+    base: str
+    rest: list[str]
+    kind: str
+    typed: str
+
+    @property
+    def name(self) -> str:
+        return ".".join([self.base, *self.rest])
+
+
 def plan_for(opcode: str) -> Plan | None:
     """The plan of a regular opcode; None for those with a lowering of their own, and for unknown ones."""
     base, *rest = opcode.split(".")
     kind = rest[-1] if rest else ""
     make = _FAMILIES.get(base)
     typed = operand_type(kind)
-    if make is None or (typed is None and base not in _UNTYPED):
+    if make is None or (typed is None and base not in _UNTYPED) or TYPE_BITS.get(kind) == 8:
         return None
-    return make(base, rest, typed or WORD)
+    return make(Opcode(base, rest, kind, typed or WORD))
 
 
 def integer_kind(stem: str, kind: str) -> str:
@@ -78,169 +92,171 @@ _SAME_IN_32_BITS = frozenset(
 )
 
 
-def _arithmetic(count: int, base: str, rest: list[str], typed: str) -> Plan | None:
+def _arithmetic(op: Opcode, count: int) -> Plan | None:
     """One result and `count` sources of the type; `.lo`, `.hi`, rounding, `.ftz`, `.sat`, `.approx` in the name."""
-    kind, modifiers = rest[-1], rest[:-1]
+    base, kind, modifiers = op.base, op.kind, op.rest[:-1]
     if kind in _FLOATS:
         base = "fma" if base == "mad" else base
         if base in _NEAREST_IS_DEFAULT:
             modifiers = [item for item in modifiers if item != "rn"]
-        return Plan(".".join([base, *modifiers, kind]), (typed,), (typed,) * count)
-    carry_out = "cc" in modifiers
+        return Plan(".".join([base, *modifiers, kind]), (op.typed,), (op.typed,) * count)
     carry_in = base in ("addc", "subc", "madc")
-    low = "lo" in modifiers
-    stem = base.removesuffix("c") if carry_in else base
-    stem = f"{stem}.lo" if low else stem
-    saturates = "sat" in modifiers
-    name_kind = kind if saturates else integer_kind(stem, kind)
-    results, sources = (typed,), (typed,) * count
-    if "wide" in modifiers:
-        wide = {HALF: WORD, WORD: DOUBLE}.get(typed)
-        if wide is None:
-            return None
-        results, sources = (wide,), (typed, typed, *(wide for _ in range(count - 2)))
-    name = ".".join([base, *modifiers, name_kind])
-    return Plan(name, results, sources, carry_in=carry_in, carry_out=carry_out)
+    stem = base[:3] if carry_in else base
+    stem = f"{stem}.lo" if "lo" in modifiers else stem
+    name = ".".join([base, *modifiers, kind if "sat" in modifiers else integer_kind(stem, kind)])
+    sources = (op.typed,) * count
+    if "wide" not in modifiers:
+        return Plan(name, (op.typed,), sources, carry_in=carry_in, carry_out="cc" in modifiers)
+    wide = {HALF: WORD, WORD: DOUBLE}.get(op.typed)
+    return Plan(name, (wide,), (*sources[:2], *(wide for _ in sources[2:]))) if wide else None
 
 
-def _logic(base: str, rest: list[str], typed: str) -> Plan:
-    sources = {"not": 1, "cnot": 1, "and": 2, "or": 2, "xor": 2}[base]
-    return Plan(f"{base}.{integer_kind(base, rest[-1])}", (typed,), (typed,) * sources)
+def _logic(op: Opcode) -> Plan:
+    sources = 1 if op.base in ("not", "cnot") else 2
+    return Plan(f"{op.base}.{integer_kind(op.base, op.kind)}", (op.typed,), (op.typed,) * sources)
 
 
-def _shift(base: str, rest: list[str], typed: str) -> Plan:
-    return Plan(f"{base}.{integer_kind(base, rest[-1])}", (typed,), (typed, WORD))
+def _shift(op: Opcode) -> Plan:
+    return Plan(f"{op.base}.{integer_kind(op.base, op.kind)}", (op.typed,), (op.typed, WORD))
 
 
-def _shf(base: str, rest: list[str], typed: str) -> Plan:
-    return Plan(".".join([base, *rest]), (WORD,), (WORD, WORD, WORD))
+def _shf(op: Opcode) -> Plan:
+    return Plan(op.name, (WORD,), (WORD, WORD, WORD))
 
 
-def _count_bits(base: str, rest: list[str], typed: str) -> Plan:
-    return Plan(".".join([base, *rest]), (WORD,), (typed,))
+def _count_bits(op: Opcode) -> Plan:
+    return Plan(op.name, (WORD,), (op.typed,))
 
 
-def _bit_field(base: str, rest: list[str], typed: str) -> Plan:
-    sources = {"bfe": (typed, WORD, WORD), "bfi": (typed, typed, WORD, WORD), "szext": (WORD, WORD)}
-    return Plan(".".join([base, *rest]), (typed,), sources.get(base, (WORD,) * 2))
+def _bit_field(op: Opcode) -> Plan:
+    sources = {"bfe": (op.typed, WORD, WORD), "bfi": (op.typed, op.typed, WORD, WORD)}
+    return Plan(op.name, (op.typed,), sources[op.base])
 
 
-def _words(count: int, base: str, rest: list[str], typed: str) -> Plan:
+def _words(op: Opcode, count: int) -> Plan:
     """One 32-bit result, `count` 32-bit sources."""
-    return Plan(".".join([base, *rest]), (WORD,), (WORD,) * count)
+    return Plan(op.name, (WORD,), (WORD,) * count)
 
 
-def _setp(base: str, rest: list[str], typed: str) -> Plan | None:
+def _setp(op: Opcode) -> Plan | None:
     """`setp.lt[.and][.ftz].s32 p|q, a, b[, c]`."""
-    kind, *modifiers = rest[-1], *rest[:-1]
+    kind, *modifiers = op.kind, *op.rest[:-1]
     if not modifiers:
         return None
     comparison = modifiers[0] if kind in _FLOATS else _COMPARISONS.get(modifiers[0], modifiers[0])
     combined = any(item in ("and", "or", "xor") for item in modifiers)
-    name = ".".join([base, comparison, *modifiers[1:], integer_kind(f"setp.{comparison}", kind)])
-    return Plan(name, (FLAG, FLAG + MAYBE), (typed, typed, FLAG) if combined else (typed, typed))
+    name = ".".join([op.base, comparison, *modifiers[1:], integer_kind(f"setp.{comparison}", kind)])
+    return Plan(name, (FLAG, FLAG + MAYBE), (op.typed, op.typed, FLAG) if combined else (op.typed, op.typed))
 
 
-def _set(base: str, rest: list[str], typed: str) -> Plan | None:
+def _set(op: Opcode) -> Plan | None:
     """`set.eq[.and].u32.f32 d, a, b[, c]`."""
-    if len(rest) < 3 or (result := operand_type(rest[-2])) is None:
+    if len(op.rest) < 3 or (result := operand_type(op.rest[-2])) is None:
         return None
-    comparison = rest[0] if rest[-1] in _FLOATS else _COMPARISONS.get(rest[0], rest[0])
-    combined = any(item in ("and", "or", "xor") for item in rest)
-    sources = (typed, typed, FLAG) if combined else (typed, typed)
-    return Plan(".".join([base, comparison, *rest[1:]]), (result,), sources)
+    comparison = op.rest[0] if op.kind in _FLOATS else _COMPARISONS.get(op.rest[0], op.rest[0])
+    combined = any(item in ("and", "or", "xor") for item in op.rest)
+    sources = (op.typed, op.typed, FLAG) if combined else (op.typed, op.typed)
+    return Plan(".".join([op.base, comparison, *op.rest[1:]]), (result,), sources)
 
 
-def _selp(base: str, rest: list[str], typed: str) -> Plan:
-    kind = "b64" if TYPE_BITS[rest[-1]] == 64 else "b32"
-    return Plan(f"{base}.{kind}", (typed,), (typed, typed, FLAG))
+def _selp(op: Opcode) -> Plan | None:
+    if op.typed == FLAG:
+        return None
+    kind = "b64" if TYPE_BITS[op.kind] == 64 else "b32"
+    return Plan(f"{op.base}.{kind}", (op.typed,), (op.typed, op.typed, FLAG))
 
 
-def _slct(base: str, rest: list[str], typed: str) -> Plan | None:
+def _slct(op: Opcode) -> Plan | None:
     """`slct.b32.s32 d, a, b, c`: c >= 0 ? a : b."""
-    result = operand_type(rest[-2]) if len(rest) > 1 else None
-    return None if result is None else Plan(".".join([base, *rest]), (result,), (result, result, typed))
+    result = operand_type(op.rest[-2]) if len(op.rest) > 1 else None
+    return None if result is None else Plan(op.name, (result,), (result, result, op.typed))
 
 
-def _test(base: str, rest: list[str], typed: str) -> Plan:
-    return Plan(".".join([base, *rest]), (FLAG,), (typed,))
+def _test(op: Opcode) -> Plan:
+    return Plan(op.name, (FLAG,), (op.typed,))
 
 
-def _isspacep(base: str, rest: list[str], typed: str) -> Plan:
-    return Plan(".".join([base, *rest]), (FLAG,), (DOUBLE,))
+def _isspacep(op: Opcode) -> Plan:
+    return Plan(op.name, (FLAG,), (DOUBLE,))
 
 
-def _shfl(base: str, rest: list[str], typed: str) -> Plan | None:
+def _shfl(op: Opcode) -> Plan | None:
     """`shfl.sync.down.b32 d|p, a, b, c, mask`; the form without `.sync` is no longer in PTX."""
-    if rest[0] != "sync":
+    if "sync" not in op.rest:
         return None
-    return Plan(".".join([base, *rest]), (WORD, FLAG + MAYBE), (WORD,) * 4, effect=True, waits=True)
+    return Plan(_sync_first(op), (WORD, FLAG + MAYBE), (WORD,) * 4, effect=True, waits=True)
 
 
-def _vote(base: str, rest: list[str], typed: str) -> Plan | None:
-    if rest[0] != "sync":
+def _sync_first(op: Opcode) -> str:
+    """`vote.ballot.sync.b32`, which CUB writes, is `vote.sync.ballot.b32`."""
+    return ".".join([op.base, "sync", *(item for item in op.rest if item != "sync")])
+
+
+def _vote(op: Opcode) -> Plan | None:
+    if "sync" not in op.rest:
         return None
-    return Plan(".".join([base, *rest]), (typed,), (FLAG, WORD), effect=True, waits=True)
+    return Plan(_sync_first(op), (op.typed,), (FLAG, WORD), effect=True, waits=True)
 
 
-def _match(base: str, rest: list[str], typed: str) -> Plan | None:
-    results = (WORD,) if rest[0] == "any" else (WORD, FLAG + MAYBE)
-    return Plan(".".join([base, *rest]), results, (typed, WORD), effect=True, waits=True)
+def _match(op: Opcode) -> Plan | None:
+    results = (WORD,) if op.rest[0] == "any" else (WORD, FLAG + MAYBE)
+    return Plan(op.name, results, (op.typed, WORD), effect=True, waits=True)
 
 
-def _redux(base: str, rest: list[str], typed: str) -> Plan | None:
-    return Plan(".".join([base, *rest]), (typed,), (typed, WORD), effect=True, waits=True)
+def _redux(op: Opcode) -> Plan:
+    return Plan(op.name, (op.typed,), (op.typed, WORD), effect=True, waits=True)
 
 
-def _elect(base: str, rest: list[str], typed: str) -> Plan | None:
-    return Plan(".".join([base, *rest]), (WORD, FLAG), (WORD,), effect=True, waits=True)
+def _elect(op: Opcode) -> Plan:
+    return Plan(op.name, (WORD, FLAG), (WORD,), effect=True, waits=True)
 
 
-def _activemask(base: str, rest: list[str], typed: str) -> Plan:
-    return Plan(".".join([base, *rest]), (WORD,), (), effect=True)
+def _activemask(op: Opcode) -> Plan:
+    return Plan(op.name, (WORD,), (), effect=True)
 
 
-def _bar(base: str, rest: list[str], typed: str) -> Plan | None:
+def _bar(op: Opcode) -> Plan | None:
     """`bar.sync a[, b]`, `bar.arrive a, b`, `bar.red.popc.u32 d, a[, b], p`, `bar.warp.sync mask`.
 
     `bar.x` is `barrier.x.aligned`; without `.aligned` the name stays `barrier.x`.
     """
-    parts = [item for item in rest if item not in ("cta", "aligned")]
-    name = ".".join(["bar" if base == "bar" or "aligned" in rest else "barrier", *parts])
+    parts = [item for item in op.rest if item not in ("cta", "aligned")]
+    name = ".".join(["bar" if op.base == "bar" or "aligned" in op.rest else "barrier", *parts])
     if parts == ["warp", "sync"]:
         return Plan("bar.warp.sync", (), (WORD,), effect=True, waits=True)
     if parts == ["sync"]:
         return Plan(name, (), (WORD, WORD + MAYBE), effect=True, waits=True)
     if parts == ["arrive"]:
         return Plan(name, (), (WORD, WORD), effect=True)
-    if parts and parts[0] == "red" and typed in (WORD, FLAG):
-        return Plan(name, (typed,), (WORD, WORD + MAYBE, FLAG), effect=True, waits=True)
+    if parts and parts[0] == "red" and op.typed in (WORD, FLAG):
+        return Plan(name, (op.typed,), (WORD, WORD + MAYBE, FLAG), effect=True, waits=True)
     return None
 
 
-def _plain(base: str, rest: list[str], typed: str) -> Plan:
+def _plain(op: Opcode) -> Plan:
     """No operand, or one word (`nanosleep`)."""
-    sources = (WORD,) if base == "nanosleep" else ()
-    return Plan(".".join([base, *rest]), (), sources, effect=True)
+    sources = (WORD,) if op.base == "nanosleep" else ()
+    return Plan(op.name, (), sources, effect=True)
 
 
-def _lop3(base: str, rest: list[str], typed: str) -> Plan | None:
-    return Plan("lop3.b32", (WORD,), (WORD,) * 4) if rest == ["b32"] else None
+def _lop3(op: Opcode) -> Plan | None:
+    return Plan("lop3.b32", (WORD,), (WORD,) * 4) if op.rest == ["b32"] else None
 
 
-_FAMILIES: dict[str, Callable[[str, list[str], str], Plan | None]] = {
-    **dict.fromkeys(["neg", "abs", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"], partial(_arithmetic, 1)),
-    **dict.fromkeys(["add", "addc", "sub", "subc", "mul", "mul24", "div", "rem"], partial(_arithmetic, 2)),
-    **dict.fromkeys(["min", "max", "copysign"], partial(_arithmetic, 2)),
-    **dict.fromkeys(["mad", "madc", "mad24", "fma", "sad"], partial(_arithmetic, 3)),
+_FAMILIES: dict[str, Callable[[Opcode], Plan | None]] = {
+    **dict.fromkeys(["neg", "abs", "brev", "rcp", "sqrt", "rsqrt"], partial(_arithmetic, count=1)),
+    **dict.fromkeys(["sin", "cos", "lg2", "ex2", "tanh"], partial(_arithmetic, count=1)),
+    **dict.fromkeys(["add", "addc", "sub", "subc", "mul", "mul24", "div", "rem"], partial(_arithmetic, count=2)),
+    **dict.fromkeys(["min", "max", "copysign"], partial(_arithmetic, count=2)),
+    **dict.fromkeys(["mad", "madc", "mad24", "fma", "sad"], partial(_arithmetic, count=3)),
     **dict.fromkeys(["and", "or", "xor", "not", "cnot"], _logic),
     **dict.fromkeys(["shl", "shr"], _shift),
     **dict.fromkeys(["popc", "clz", "bfind"], _count_bits),
-    **dict.fromkeys(["bfe", "bfi", "szext", "bmsk"], _bit_field),
-    **dict.fromkeys(["prmt", "fns", "dp4a", "dp2a"], partial(_words, 3)),
+    **dict.fromkeys(["bfe", "bfi"], _bit_field),
+    **dict.fromkeys(["szext", "bmsk"], partial(_words, count=2)),
+    **dict.fromkeys(["prmt", "fns", "dp4a", "dp2a"], partial(_words, count=3)),
     **dict.fromkeys(["membar", "fence", "nanosleep", "brkpt", "pmevent"], _plain),
     **dict.fromkeys(["bar", "barrier"], _bar),
-    "brev": partial(_arithmetic, 1),
     "shf": _shf,
     "lop3": _lop3,
     "setp": _setp,

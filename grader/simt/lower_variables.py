@@ -10,8 +10,10 @@ _ADDRESS_BYTES = 8
 
 
 def program_variables(layout: Layout) -> list[Variable]:
-    """The module's variables in the order of `layout.variable_index`. Raises PtxError for an initialiser that does
-    not fit its variable."""
+    """The module's variables in the order of `layout.variable_index`.
+
+    Raises PtxError for an initialiser that does not fit its variable.
+    """
     return [_variable(layout, variable) for variable in layout.in_memory]
 
 

@@ -301,9 +301,25 @@ class _Reader:
         blocks = [Block(*self.unpack(triple)) for _ in range(self.count(12))]
         instructions = [self.instruction() for _ in range(self.count(24))]
         return Function(
-            name, flags, n32, n64, npred, parameter_bytes, parameters, shared_bytes, shared, local_bytes,
-            result_bytes, argument_bytes, returned_bytes, constants32, constants64, specials, blocks, instructions,
-        )  # fmt: skip
+            name,
+            flags,
+            n32,
+            n64,
+            npred,
+            parameter_bytes,
+            parameters,
+            shared_bytes,
+            shared,
+            local_bytes,
+            result_bytes,
+            argument_bytes,
+            returned_bytes,
+            constants32,
+            constants64,
+            specials,
+            blocks,
+            instructions,
+        )
 
 
 def parse_program(data: bytes) -> Program:

@@ -6,7 +6,7 @@ from grader.simt import program as form
 from grader.simt.program import Block, Function, Instruction, Program, ProgramError
 
 TERMINATORS = frozenset({"bra", "brx", "ret", "exit", "trap"})
-_IMMEDIATE_IS_NAME = frozenset({"unsupported", "track.check"})
+_IMMEDIATE_IS_NAME = frozenset({"unsupported", "track.check", "track.store"})
 
 
 def check(program: Program) -> None:
@@ -43,9 +43,15 @@ class _FunctionCheck:
         self.program = program
         self.function = function
         self.limits = (
-            function.n32, function.n64, function.npred, len(function.constants32), len(function.constants64),
-            2, 1, function.npred,
-        )  # fmt: skip
+            function.n32,
+            function.n64,
+            function.npred,
+            len(function.constants32),
+            len(function.constants64),
+            2,
+            1,
+            function.npred,
+        )
 
     def fail(self, reason: str) -> ProgramError:
         return ProgramError(f"function {self.function.name}: {reason}")

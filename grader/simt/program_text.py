@@ -6,7 +6,7 @@ from grader.simt import program as form
 from grader.simt.program import Function, Instruction, Program
 
 _PREFIX = {form.R32: "r", form.R64: "d", form.PREDICATE: "p", form.NOT_PREDICATE: "!p"}
-_INDEXED = frozenset({"unsupported", "track.check"})
+_INDEXED = frozenset({"unsupported", "track.check", "track.store"})
 
 
 def program_text(program: Program) -> str:

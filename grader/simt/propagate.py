@@ -11,16 +11,24 @@ from collections import Counter
 from grader.simt.cfg import CodeBlock
 from grader.simt.code import REGISTER_KINDS, Code, Op
 from grader.simt.program import (
-    FALSE, INDEX_MASK, KIND_SHIFT, NOT_PREDICATE, PREDICATE, SINK, TRUE,
-)  # fmt: skip
+    FALSE,
+    INDEX_MASK,
+    KIND_SHIFT,
+    NOT_PREDICATE,
+    PREDICATE,
+    SINK,
+    TRUE,
+)
 
-_COPIES = frozenset({"mov.b32", "mov.b64", "mov.pred"})
+COPIES = frozenset({"mov.b32", "mov.b64", "mov.pred"})
 _ADDITIONS = {"add.b32": "mov.b32", "add.b64": "mov.b64"}
 
 
 def propagate_copies(blocks: list[CodeBlock], code: Code, unsafe: set[int]) -> None:
-    """Replaces copies by their source, and additions of nothing, such as nvcc writes for the first variable in local
-    or shared memory. `unsafe` values may be read before they are written and stay as they are."""
+    """Replaces copies by their source, and additions of 0, which nvcc writes for the first variable in local memory.
+
+    `unsafe` values may be read before they are written and stay as they are.
+    """
     single = _written_once(blocks, code, unsafe)
     _replace_copies(blocks, single)
     if _additions_to_copies(blocks, code):
@@ -61,7 +69,7 @@ def _replace_copies(blocks: list[CodeBlock], single: set[int]) -> None:
     sources: dict[int, int] = {}
     for block in blocks:
         for op in block.ops:
-            if op.name in _COPIES and not op.guard and op.results[0] & INDEX_MASK in single:
+            if op.name in COPIES and not op.guard and op.results[0] & INDEX_MASK in single:
                 source = op.sources[0]
                 kind = source >> KIND_SHIFT
                 if kind not in REGISTER_KINDS or (kind != NOT_PREDICATE and source & INDEX_MASK in single):

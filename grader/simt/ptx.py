@@ -11,10 +11,34 @@ from typing import TypeAlias
 
 # Bits of a scalar type as it lies in a register; memory holds the same, `pred` apart.
 TYPE_BITS = {
-    "pred": 1, "b8": 8, "u8": 8, "s8": 8, "b16": 16, "u16": 16, "s16": 16, "f16": 16, "bf16": 16,
-    "b32": 32, "u32": 32, "s32": 32, "f32": 32, "f16x2": 32, "bf16x2": 32, "tf32": 32, "u16x2": 32, "s16x2": 32,
-    "e4m3": 8, "e5m2": 8, "e4m3x2": 16, "e5m2x2": 16, "b64": 64, "u64": 64, "s64": 64, "f64": 64, "b128": 128,
-}  # fmt: skip
+    "pred": 1,
+    "b8": 8,
+    "u8": 8,
+    "s8": 8,
+    "b16": 16,
+    "u16": 16,
+    "s16": 16,
+    "f16": 16,
+    "bf16": 16,
+    "b32": 32,
+    "u32": 32,
+    "s32": 32,
+    "f32": 32,
+    "f16x2": 32,
+    "bf16x2": 32,
+    "tf32": 32,
+    "u16x2": 32,
+    "s16x2": 32,
+    "e4m3": 8,
+    "e5m2": 8,
+    "e4m3x2": 16,
+    "e5m2x2": 16,
+    "b64": 64,
+    "u64": 64,
+    "s64": 64,
+    "f64": 64,
+    "b128": 128,
+}
 
 
 class PtxError(Exception):

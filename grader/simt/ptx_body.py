@@ -9,9 +9,25 @@ from __future__ import annotations
 import re
 
 from grader.simt.ptx import (
-    TYPE_BITS, Address, Body, FunctionName, Immediate, Instruction, Label, Location, Module, Not, Operand, Pair,
-    Register, Selector, Sink, Special, Symbol, Vector,
-)  # fmt: skip
+    TYPE_BITS,
+    Address,
+    Body,
+    FunctionName,
+    Immediate,
+    Instruction,
+    Label,
+    Location,
+    Module,
+    Not,
+    Operand,
+    Pair,
+    Register,
+    Selector,
+    Sink,
+    Special,
+    Symbol,
+    Vector,
+)
 from grader.simt.ptx_declarations import STATE_SPACES, Declarations
 from grader.simt.ptx_tokens import END
 
@@ -29,9 +45,9 @@ SPECIALS = frozenset(
 )
 _NUMBERED = re.compile(r"(.*?)(0|[1-9]\d{0,8})")
 _OPCODE = re.compile(r"[a-z][a-z0-9]*(?:[.:][\w:]+)*")
-_LABEL = re.compile(r"[A-Za-z_$%][\w$]*")
+_NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 _SPECIAL = {f"%{name}": Special(name) for name in SPECIALS}
-_SINK = Sink()
+_CONSTANTS: dict[str, Operand] = {"_": Sink(), "WARP_SZ": Immediate("int", 32)}
 _OPENING = frozenset({"[", "{", "(", "!"})  # what may not stand inside itself: operands do not nest
 _LARGEST_LINE = (1 << 31) - 1
 _MOST_IN_INNER_SCOPE = 4096  # registers of one `.reg .b32 x<n>` in a scope of inline assembly
@@ -98,7 +114,7 @@ class BodyReader:
     def label(self) -> None:
         cursor = self.cursor
         word = cursor.words[cursor.at]
-        if not _LABEL.fullmatch(word):
+        if not _NAME.fullmatch(word):
             raise cursor.error("this is no label")
         name = word
         if name in self.body.labels or name in self.body.branch_targets:
@@ -232,13 +248,14 @@ class BodyReader:
         if not _OPCODE.fullmatch(opcode):
             raise cursor.error("this is no instruction")
         cursor.at = at + 1
-        if words[at + 1] == ";":
-            operands: list[Operand] = []
-            cursor.at += 1
-        elif opcode.startswith("br"):
-            operands = self.branch_operands(opcode)
-        elif opcode.startswith("call"):
+        base = opcode.partition(".")[0]
+        if base in ("bra", "brx"):
+            operands = self.branch_operands(base)
+        elif base == "call":
             operands = self.call_operands()
+        elif words[at + 1] == ";":
+            operands = []
+            cursor.at += 1
         else:
             operands = self.operands()
         self.body.instructions.append(Instruction(opcode, guard, negated, operands, line, self.location))
@@ -268,15 +285,13 @@ class BodyReader:
                 return made
             cursor.expect(",")
 
-    def branch_operands(self, opcode: str) -> list[Operand]:
+    def branch_operands(self, base: str) -> list[Operand]:
         """`bra target;` and `brx.idx index, table;`: the last operand is a label."""
         cursor = self.cursor
         made: list[Operand] = []
-        if opcode.startswith("brx"):
+        if base == "brx":
             made.append(self.operand())
             cursor.expect(",")
-        elif not opcode.startswith("bra"):
-            return self.operands()
         made.append(self.used_label())
         cursor.expect(";")
         return made
@@ -315,8 +330,8 @@ class BodyReader:
         found: Operand | None = cursor.names.get(word) or _SPECIAL.get(word)
         if found is not None:
             return found
-        if word == "_":
-            return _SINK
+        if word in _CONSTANTS:
+            return _CONSTANTS[word]
         if first == "!":
             return self.negated()
         return self.numbered(word) or self.part(word) or self.function_name(word)
@@ -344,6 +359,8 @@ class BodyReader:
         return Selector(register, part) if part and isinstance(register, Register) else None
 
     def function_name(self, word: str) -> FunctionName:
+        if not _NAME.fullmatch(word):
+            raise self.cursor.error(f"expected an operand, found {word if word != END else 'the end'}", back=1)
         if word not in self.module.functions:
             raise self.cursor.error(f"nothing named {word} was declared", back=1)
         return FunctionName(word)

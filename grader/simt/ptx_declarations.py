@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from grader.simt.ptx import TYPE_BITS, Address, FunctionName, Immediate, Symbol, Variable
 from grader.simt.ptx_cursor import Cursor
 
@@ -14,7 +16,7 @@ _LARGEST = 1 << 40  # bytes of one variable: more than any GPU has
 class Declarations(Cursor):
     """A cursor that reads declarations. `functions` are the names that an initialiser may take the address of."""
 
-    functions: dict[str, object]
+    functions: Mapping[str, object]
 
     def variables(self, external: bool = False) -> list[Variable]:
         """`.space .align n .type name[n] = {…}, …;` Each is put into scope."""

@@ -14,21 +14,18 @@ from grader.simt.cfg import CodeBlock
 from grader.simt.code import Code, Op, register_value
 from grader.simt.dataflow import Flow
 from grader.simt.program import INDEX_MASK, PREDICATE, TRUE
-from grader.simt.undefined import Undefined, checked, find_undefined, is_shuffle
+from grader.simt.undefined import Undefined, checked, find_undefined, is_shuffle, stored
 
 
-def insert_tracking(
-    blocks: list[CodeBlock], code: Code, flow: Flow, intern: Callable[[str], int], harmless: set[int]
-) -> list[int]:
+def insert_tracking(blocks: list[CodeBlock], code: Code, flow: Flow, intern: Callable[[str], int]) -> list[int]:
     """Adds track operations to the blocks; returns the values (lane masks) that start as 0.
 
-    `flow` is that of the blocks; `intern` gives a name its number in the program's table; `harmless` holds ids of
-    stores that may store an undefined value (members of a structure passed by value).
+    `flow` is that of the blocks; `intern` gives a name its number in the program's table.
     """
-    found = find_undefined(blocks, flow, harmless)
+    found = find_undefined(blocks, flow)
     if not found.origins:
         return []
-    tracker = _Tracker(code, found, intern, harmless)
+    tracker = _Tracker(code, found, intern)
     for block in blocks:
         made: list[Op] = []
         for op in block.ops:
@@ -39,21 +36,21 @@ def insert_tracking(
 
 
 class _Tracker:
-    def __init__(self, code: Code, found: Undefined, intern: Callable[[str], int], harmless: set[int]) -> None:
+    def __init__(self, code: Code, found: Undefined, intern: Callable[[str], int]) -> None:
         self.code = code
         self.found = found
         self.intern = intern
-        self.harmless = harmless
         self.masks = {value: code.new_value(PREDICATE, "a lane mask") for value in sorted(found.origins)}
 
     def before(self, op: Op) -> list[Op]:
         """The track operations of one operation, which stand before it."""
         undefined = self.found.reads.get(id(op), frozenset())
         made = [
-            self.check(op, value)
-            for value in dict.fromkeys(checked(op, self.harmless))
-            if value in self.masks and value in undefined
+            self.check(op, value) for value in dict.fromkeys(checked(op)) if value in self.masks and value in undefined
         ]
+        for position, operand in enumerate(stored(op)):
+            if self.mask(op, operand) != TRUE:
+                made.append(self.store(op, operand & INDEX_MASK, position))
         if is_shuffle(op) and any(value in self.masks for value in op.written_values()[:1]):
             # The shuffle moves the mask along with the value: lanes that bring nothing are no harm, if nobody asks.
             op.results = [*op.results, self.masks[op.results[0] & INDEX_MASK]]
@@ -65,10 +62,20 @@ class _Tracker:
         return made
 
     def check(self, op: Op, value: int) -> Op:
-        root, first_read = self.found.origins[value]
-        made = self.op(op, "track.check", [], [self.masks[value], self.code.constant32(first_read.site)])
+        made = self.about(op, "track.check", value)
         if op.guard and value == (op.guard - 1) >> 1:
             made.guard = 0
+        return made
+
+    def store(self, op: Op, value: int, position: int) -> Op:
+        made = self.about(op, "track.store", value)
+        made.sources.append(self.code.constant32(position))
+        return made
+
+    def about(self, op: Op, name: str, value: int) -> Op:
+        """An operation on the mask of a value, with the site and the name of what was not assigned."""
+        root, first_read = self.found.origins[value]
+        made = self.op(op, name, [], [self.masks[value], self.code.constant32(first_read.site)])
         made.immediate = self.intern(self.code.names[root])
         return made
 

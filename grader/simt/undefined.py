@@ -8,6 +8,8 @@ from grader.simt.cfg import CodeBlock
 from grader.simt.code import Op, register_value
 from grader.simt.dataflow import Flow
 
+_REMEMBERING_STORES = ("st.shared.", "st.volatile.shared.", "st.local.", "st.volatile.local.")
+
 
 @dataclass(frozen=True, slots=True)
 class Undefined:
@@ -33,13 +35,29 @@ def propagated(op: Op) -> list[int]:
     return [value for operand in moved if (value := register_value(operand)) is not None]
 
 
-def checked(op: Op, harmless: set[int]) -> list[int]:
+def checked(op: Op) -> list[int]:
     """Values that have to be defined for the operation to make sense."""
     values = [(op.guard - 1) >> 1] if op.guard else []
-    if op.effect and id(op) not in harmless and not op.name.startswith("st.result"):
-        sources = op.sources[1:] if is_shuffle(op) else op.sources
-        values += [value for operand in sources if (value := register_value(operand)) is not None]
-    return values
+    if not op.effect:
+        return values
+    sources = op.sources
+    if is_shuffle(op):
+        sources = sources[1:]
+    elif keeps_undefined(op):
+        sources = sources[:1]
+    elif op.takes_undefined:
+        sources = []
+    return values + [value for operand in sources if (value := register_value(operand)) is not None]
+
+
+def keeps_undefined(op: Op) -> bool:
+    """Whether the operation stores to memory that remembers, byte by byte, what is undefined in it."""
+    return op.name.startswith(_REMEMBERING_STORES)
+
+
+def stored(op: Op) -> list[int]:
+    """Operands that go, undefined perhaps, to memory that remembers it."""
+    return op.sources[1:] if keeps_undefined(op) else []
 
 
 def _affected(op: Op) -> list[int]:
@@ -47,14 +65,14 @@ def _affected(op: Op) -> list[int]:
     return op.written_values()[:1] if is_shuffle(op) else op.written_values()
 
 
-def find_undefined(blocks: list[CodeBlock], flow: Flow, harmless: set[int]) -> Undefined:
+def find_undefined(blocks: list[CodeBlock], flow: Flow) -> Undefined:
     """Follows undefined states from where nothing is assigned (`flow`) to the operations that they matter to."""
     roots = {value for bits in flow.maybe_unassigned() for value in flow.members(bits)}
     if not roots:
         return Undefined({}, {})
     reads = _undefined_reads(blocks, flow, _reached(blocks, roots))
     origins = _origins(blocks, reads, roots)
-    matters = _mattering(blocks, reads, harmless)
+    matters = _mattering(blocks, reads)
     return Undefined(reads, {value: origin for value, origin in origins.items() if value in matters})
 
 
@@ -111,9 +129,7 @@ def _step(op: Op, state: set[int], candidates: set[int]) -> None:
             state.discard(result)
 
 
-def _origins(
-    blocks: list[CodeBlock], reads: dict[int, frozenset[int]], roots: set[int]
-) -> dict[int, tuple[int, Op]]:
+def _origins(blocks: list[CodeBlock], reads: dict[int, frozenset[int]], roots: set[int]) -> dict[int, tuple[int, Op]]:
     """For each value that may be undefined: the unassigned value it comes from, and the first read of that."""
     readers: dict[int, list[Op]] = {}
     for block in blocks:
@@ -132,14 +148,15 @@ def _origins(
     return origins
 
 
-def _mattering(blocks: list[CodeBlock], reads: dict[int, frozenset[int]], harmless: set[int]) -> set[int]:
-    """Values whose undefined state may reach a check."""
+def _mattering(blocks: list[CodeBlock], reads: dict[int, frozenset[int]]) -> set[int]:
+    """Values whose undefined state may reach a check or memory."""
     writers: dict[int, list[Op]] = {}
     todo: list[int] = []
     for block in blocks:
         for op in block.ops:
             undefined = reads.get(id(op), frozenset())
-            todo += [value for value in checked(op, harmless) if value in undefined]
+            todo += [value for value in checked(op) if value in undefined]
+            todo += [value for operand in stored(op) if (value := register_value(operand)) in undefined]
             for result in _affected(op):
                 writers.setdefault(result, []).append(op)
     found = set(todo)

@@ -26,11 +26,11 @@
 #include <thread>
 
 // The call stands on the entry's own line, so that this line is the finding's.
-#define ENTRY(name, ...)                                                                 \
+#define ENTRY(name, ...)                                                                  \
     extern "C" cudaError_t name(const float* a, float* out, int n, cudaStream_t stream) { \
-        (void)a, (void)out, (void)n, (void)stream;                                       \
-        __VA_ARGS__;                                                                     \
-        return cudaSuccess;                                                              \
+        (void)a, (void)out, (void)n, (void)stream;                                        \
+        __VA_ARGS__;                                                                      \
+        return cudaSuccess;                                                               \
     }
 
 ENTRY(calls_exit, std::exit(0))
@@ -77,12 +77,15 @@ ENTRY(selects, timeval t{1, 0}; select(0, nullptr, nullptr, nullptr, &t))
 ENTRY(pauses, pause())
 ENTRY(reads_input_stream, char byte; if (read(0, &byte, 1) < 0) return cudaErrorUnknown)
 ENTRY(reads_with_stdio, if (getchar() == 'x') return cudaErrorUnknown)
-ENTRY(waits_on_condition, std::mutex m; std::unique_lock<std::mutex> l(m); std::condition_variable().wait_for(l, std::chrono::seconds(1)))
+ENTRY(waits_on_condition, std::mutex m; std::unique_lock<std::mutex> l(m);
+      std::condition_variable().wait_for(l, std::chrono::seconds(1)))
 ENTRY(waits_for_child, wait(nullptr))
-ENTRY(loops, for (volatile int i = 0;; i = i + 1) {})
+ENTRY(loops_in_malloc, for (;;) free(malloc(n)))
+ENTRY(loops, for (volatile int i = 0;; i = i + 1){})
 
 // What hostile code might try on the channel between the recorder and the grader.
-#define LINE(text) if (write(3, text "\n", sizeof text) < 0) return cudaErrorUnknown
+#define LINE(text) \
+    if (write(3, text "\n", sizeof text) < 0) return cudaErrorUnknown
 ENTRY(writes_protocol, LINE("{\"kind\":\"done\"}"))
 ENTRY(writes_protocol_and_exits, LINE("{\"kind\":\"end\",\"returned\":0}"); std::exit(0))
 

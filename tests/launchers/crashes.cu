@@ -1,8 +1,8 @@
 // Launch code that crashes, one entry a way.
 #include <cuda_runtime.h>
 
-#include <cstdlib>
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 #include <vector>
 
@@ -58,15 +58,22 @@ ENTRY(throws_from_library) {
     return (cudaError_t)std::vector<int>(3).at(n);  // line of throws_from_library
 }
 
-static int calls_itself(volatile int depth) {
+static int calls_itself(volatile int depth) {  // line of overflows_stack
     char frame[1024];
     frame[depth % 1024] = 1;
-    return calls_itself(depth + 1) + frame[0];  // line of calls_itself
+    return calls_itself(depth + 1) + frame[0];
 }
 
 ENTRY(overflows_stack) {
     UNUSED;
     return (cudaError_t)calls_itself(n);
+}
+
+ENTRY(needs_too_much_stack) {
+    UNUSED;
+    volatile float tile[4 << 20];
+    tile[2 << 20] = n;
+    return tile[0] > 0 ? cudaSuccess : cudaErrorUnknown;
 }
 
 ENTRY(divides) {

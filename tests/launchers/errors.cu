@@ -6,7 +6,9 @@ __global__ void kernel(const float* a, float* out, int n) {
     if (i < n) out[i] = a[i];
 }
 
-__global__ void __launch_bounds__(128) bounded_kernel(float* out) { out[threadIdx.x] = 1; }
+__global__ void __launch_bounds__(128) bounded_kernel(float* out) {
+    out[threadIdx.x] = 1;
+}
 
 __global__ void dynamic_kernel(float* out) {
     extern __shared__ float tile[];
@@ -15,7 +17,7 @@ __global__ void dynamic_kernel(float* out) {
 }
 
 // Holds 128 values at once, which takes more registers than 1,024 threads can have.
-__global__ void __launch_bounds__(256) hungry_kernel(const float* a, float* out) {
+__global__ void hungry_kernel(const float* a, float* out) {
     float held[128];
 #pragma unroll
     for (int i = 0; i < 128; ++i) held[i] = a[i * 256 + threadIdx.x];
@@ -24,17 +26,17 @@ __global__ void __launch_bounds__(256) hungry_kernel(const float* a, float* out)
     for (int i = 0; i < 128; ++i) out[i * 256 + threadIdx.x] = held[127 - i] * held[i];
 }
 
-#define ENTRY(name, ...)                                                                 \
+#define ENTRY(name, ...)                                                                  \
     extern "C" cudaError_t name(const float* a, float* out, int n, cudaStream_t stream) { \
-        (void)a, (void)out, (void)n, (void)stream;                                       \
-        __VA_ARGS__;                                                                     \
-        return cudaGetLastError();                                                       \
+        (void)a, (void)out, (void)n, (void)stream;                                        \
+        __VA_ARGS__;                                                                      \
+        return cudaGetLastError();                                                        \
     }
-#define DEAF(name, ...)                                                                  \
+#define DEAF(name, ...)                                                                   \
     extern "C" cudaError_t name(const float* a, float* out, int n, cudaStream_t stream) { \
-        (void)a, (void)out, (void)n, (void)stream;                                       \
-        __VA_ARGS__;                                                                     \
-        return cudaSuccess;                                                              \
+        (void)a, (void)out, (void)n, (void)stream;                                        \
+        __VA_ARGS__;                                                                      \
+        return cudaSuccess;                                                               \
     }
 
 ENTRY(block_too_large, kernel<<<1, 2048, 0, stream>>>(a, out, n))
@@ -46,7 +48,8 @@ ENTRY(past_launch_bounds, bounded_kernel<<<1, 256, 0, stream>>>(out))
 ENTRY(shared_not_asked_for, dynamic_kernel<<<1, 32, 64 << 10, stream>>>(out))
 ENTRY(shared_too_large, dynamic_kernel<<<1, 32, 200 << 10, stream>>>(out))
 ENTRY(attribute_too_large, cudaFuncSetAttribute(dynamic_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20))
-ENTRY(too_many_cooperating, void* p[] = {&a, &out, &n}; cudaLaunchCooperativeKernel((const void*)kernel, dim3(10000), dim3(256), p, 0, stream))
+ENTRY(too_many_cooperating, void* p[] = {&a, &out, &n};
+      cudaLaunchCooperativeKernel((const void*)kernel, dim3(10000), dim3(256), p, 0, stream))
 ENTRY(no_kernel, void* p[] = {&a}; cudaLaunchKernel((const void*)&no_kernel, dim3(1), dim3(1), p, 0, stream))
 ENTRY(memset_of_host_memory, cudaMemsetAsync(&out, 0, 4, stream))
 ENTRY(memset_past_the_end, cudaMemsetAsync(out, 0, n * 4 + 4, stream))
@@ -58,7 +61,7 @@ DEAF(ignores_memset, cudaMemsetAsync(&out, 0, 4, stream))
 DEAF(never_looks, kernel<<<1, 32, 0, stream>>>(a, out, n))
 DEAF(launches_nothing, (void)0)
 ENTRY(looks, kernel<<<1, 32, 0, stream>>>(a, out, n))
-ENTRY(exits_on_error, kernel<<<1, 32, 0, stream>>>(a, out, n); if (cudaPeekAtLastError()) { float* p = 0; *p = 1; })
+ENTRY(crashes_on_error, kernel<<<1, 32, 0, stream>>>(a, out, n); if (cudaPeekAtLastError()) __builtin_trap())
 
 ENTRY(default_stream, kernel<<<1, 32>>>(a, out, n))
 ENTRY(legacy_stream, kernel<<<1, 32, 0, cudaStreamLegacy>>>(a, out, n))
@@ -71,10 +74,12 @@ ENTRY(allocates, void* p; cudaMalloc(&p, 4))
 ENTRY(frees, cudaFree(out))
 ENTRY(copies_at_once, float h[1]; cudaMemcpy(h, a, 4, cudaMemcpyDeviceToHost))
 ENTRY(sets_at_once, cudaMemset(out, 0, 4))
-ENTRY(copies_symbol_at_once, cudaEvent_t e; cudaEventCreate(&e); cudaEventRecord(e, stream); cudaEventSynchronize(e))
-ENTRY(invalidated, cudaDeviceSynchronize(); kernel<<<1, 32, 0, stream>>>(a, out, n); if (cudaGetLastError() != cudaErrorStreamCaptureInvalidated) return cudaErrorUnknown)
+ENTRY(waits_for_event, cudaEvent_t e; cudaEventCreate(&e); cudaEventRecord(e, stream); cudaEventSynchronize(e))
+ENTRY(invalidated, cudaDeviceSynchronize(); kernel<<<1, 32, 0, stream>>>(a, out, n);
+      if (cudaGetLastError() != cudaErrorStreamCaptureInvalidated) return cudaErrorUnknown)
 
 ENTRY(copies_to_host, float h[1]; cudaMemcpyAsync(h, a, 4, cudaMemcpyDeviceToHost, stream))
-ENTRY(makes_texture, cudaTextureObject_t t; cudaResourceDesc r{}; cudaTextureDesc d{}; cudaCreateTextureObject(&t, &r, &d, nullptr))
+ENTRY(makes_texture, cudaTextureObject_t t; cudaResourceDesc r{}; cudaTextureDesc d{};
+      cudaCreateTextureObject(&t, &r, &d, nullptr))
 ENTRY(calls_without_end, for (int i = 0; i < 70000; ++i) cudaMemsetAsync(out, 0, 4, stream))
-ENTRY(needs_registers, hungry_kernel<<<1, 256, 0, stream>>>(a, out))
+ENTRY(needs_registers, hungry_kernel<<<1, 1024, 0, stream>>>(a, out))

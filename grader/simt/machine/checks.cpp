@@ -214,9 +214,14 @@ int shift_for(std::uint32_t piece) { return piece >= 4 ? 2 : piece == 2 ? 1 : 0;
 
 void check_piece(Warp& warp, const Instruction& instruction, Region& region, std::uint64_t offset, std::uint32_t bytes,
                  int lane, AccessKind kind, bool several, const std::byte* stored) {
+    const auto from = static_cast<std::uint32_t>(offset % kPageBytes);
+    if (const std::uint32_t here = kPageBytes - from; here < bytes) {  // a buffer that begins between two vectors
+        check_piece(warp, instruction, region, offset, here, lane, kind, several, stored);
+        check_piece(warp, instruction, region, offset + here, bytes - here, lane, kind, several, stored ? stored + here : nullptr);
+        return;
+    }
     Page& page = region.shadow.page(offset);
     page.refine(shift_for(bytes));
-    const auto from = static_cast<std::uint32_t>(offset % kPageBytes);
     PieceCheck check(warp, instruction, region, page, offset - from, kind);
     if (reads(kind)) check.initialised(from, bytes, lane);
     const bool same = stored && page.all_valid(from, bytes) && std::memcmp(region.data + offset, stored, bytes) == 0;
@@ -244,9 +249,12 @@ void check_row(Warp& warp, const Instruction& instruction, Region& region, std::
         if (plain) {
             if (!load) page.set_valid(from, here);
         } else {
-            for (std::uint32_t at = 0; at < here; at += piece)
-                check_piece(warp, instruction, region, offset + done + at, piece, first_lane + static_cast<int>((done + at) / piece), kind,
-                            false, stored ? stored + done + at : nullptr);
+            for (std::uint32_t at = done; at < done + here;) {
+                const std::uint32_t part = std::min(piece - at % piece, done + here - at);
+                check_piece(warp, instruction, region, offset + at, part, first_lane + static_cast<int>(at / piece), kind, false,
+                            stored ? stored + at : nullptr);
+                at += part;
+            }
         }
         done += here;
     }

@@ -28,8 +28,9 @@ T operand_value(SlotOf<T> raw) {
     else return static_cast<T>(raw);
 }
 
+// Not inlined into its six users: that would cost ten seconds of compilation and gain nothing.
 template <class T, class F, bool Flush>
-LaneMask compare(const Warp& warp, std::uint32_t first, std::uint32_t second) {
+[[gnu::noinline]] LaneMask compare(const Warp& warp, std::uint32_t first, std::uint32_t second) {
     const auto* a = warp.source<SlotOf<T>>(first);
     const auto* b = warp.source<SlotOf<T>>(second);
     alignas(64) std::array<std::int32_t, kLanes> holds;
@@ -57,28 +58,33 @@ void setp(Warp& warp, const Instruction& instruction) {
     warp.set_predicate(instruction.operand[1], combined<How>(~holds, c));
 }
 
+void store_truth(Warp& warp, const Instruction& instruction, LaneMask holds, std::uint32_t truth) {
+    alignas(64) std::array<std::uint32_t, kLanes> result;
+    for (int lane = 0; lane < kLanes; ++lane) result[lane] = (holds >> lane & 1) ? truth : 0u;
+    warp.assign(instruction.operand[0], result.data());
+}
+
 // set: all ones or 1.0 where it holds
 template <class T, class F, bool Flush, bool AsFloat>
 void set(Warp& warp, const Instruction& instruction) {
     const LaneMask holds = compare<T, F, Flush>(warp, instruction.operand[1], instruction.operand[2]);
-    alignas(64) std::array<std::uint32_t, kLanes> result;
-    for (int lane = 0; lane < kLanes; ++lane) result[lane] = (holds >> lane & 1) ? (AsFloat ? 0x3f800000u : ~0u) : 0u;
-    warp.assign(instruction.operand[0], result.data());
+    store_truth(warp, instruction, holds, AsFloat ? 0x3f800000u : ~0u);
 }
 
 template <class T, class F, bool Flush>
-void add_comparison(OperationTable& table, const std::string& comparison, const std::string& type) {
-    const std::string sources = sizeof(T) == 8 ? "RR" : "rr";
-    table.add("setp." + comparison + "." + type, "PP" + sources, setp<T, F, Flush, Combine::none>);
-    table.add("setp." + comparison + ".and." + type, "PP" + sources + "p", setp<T, F, Flush, Combine::conjunction>);
-    table.add("setp." + comparison + ".or." + type, "PP" + sources + "p", setp<T, F, Flush, Combine::disjunction>);
-    table.add("setp." + comparison + ".xor." + type, "PP" + sources + "p", setp<T, F, Flush, Combine::exclusive>);
-    for (const std::string integer : {"u32.", "s32.", "b32."}) table.add("set." + comparison + "." + integer + type, "w" + sources, set<T, F, Flush, false>);
-    table.add("set." + comparison + ".f32." + type, "w" + sources, set<T, F, Flush, true>);
+void add_comparison(OperationTable& table, std::string_view comparison, std::string_view type) {
+    const bool wide = sizeof(T) == 8;
+    table.add({"setp.", comparison, ".", type}, wide ? "PPRR" : "PPrr", setp<T, F, Flush, Combine::none>);
+    table.add({"setp.", comparison, ".and.", type}, wide ? "PPRRp" : "PPrrp", setp<T, F, Flush, Combine::conjunction>);
+    table.add({"setp.", comparison, ".or.", type}, wide ? "PPRRp" : "PPrrp", setp<T, F, Flush, Combine::disjunction>);
+    table.add({"setp.", comparison, ".xor.", type}, wide ? "PPRRp" : "PPrrp", setp<T, F, Flush, Combine::exclusive>);
+    for (const std::string_view integer : {".u32.", ".s32.", ".b32."})
+        table.add({"set.", comparison, integer, type}, wide ? "wRR" : "wrr", set<T, F, Flush, false>);
+    table.add({"set.", comparison, ".f32.", type}, wide ? "wRR" : "wrr", set<T, F, Flush, true>);
 }
 
 template <class T, bool Flush>
-void add_orders(OperationTable& table, const std::string& type) {
+void add_orders(OperationTable& table, std::string_view type) {
     add_comparison<T, Less, Flush>(table, "lt", type);
     add_comparison<T, LessEqual, Flush>(table, "le", type);
     add_comparison<T, Greater, Flush>(table, "gt", type);
@@ -86,7 +92,7 @@ void add_orders(OperationTable& table, const std::string& type) {
 }
 
 template <class T, bool Flush>
-void add_float(OperationTable& table, const std::string& type) {
+void add_float(OperationTable& table, std::string_view type) {
     add_orders<T, Flush>(table, type);
     add_comparison<T, Equal, Flush>(table, "eq", type);
     add_comparison<T, NotEqual, Flush>(table, "ne", type);
@@ -101,7 +107,7 @@ void add_float(OperationTable& table, const std::string& type) {
 }
 
 template <class T>
-void add_equality(OperationTable& table, const std::string& type) {
+void add_equality(OperationTable& table, std::string_view type) {
     add_comparison<T, Equal, false>(table, "eq", type);
     add_comparison<T, NotEqual, false>(table, "ne", type);
 }

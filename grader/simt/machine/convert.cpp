@@ -13,12 +13,10 @@ namespace {
 template <class T>
 using SlotOf = std::conditional_t<std::is_floating_point_v<T>, T, std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
 
-template <class T>
-constexpr char register_letter = sizeof(T) == 8 ? 'W' : 'w';
-
 template <class To, class From>
-std::string shape() {
-    return std::string(1, register_letter<To>) + static_cast<char>(register_letter<From> == 'W' ? 'R' : 'r');
+constexpr std::string_view shape() {
+    if (sizeof(To) == 8) return sizeof(From) == 8 ? "WR" : "Wr";
+    return sizeof(From) == 8 ? "wR" : "wr";
 }
 
 // A narrow result lies in a 32-bit slot: its bits, the upper half zero above 16.
@@ -52,32 +50,60 @@ T to_integral(T a) {
     else return std::ceil(a);
 }
 
-template <class To, class From, Round Mode, bool Flush>
-struct FloatToInteger {
-    SlotOf<To> operator()(From a) const {
-        using L = std::numeric_limits<To>;
-        if (a != a)  // 0, or 1 << (w - 1) where one side has 64 bits
-            return sizeof(From) == 8 || sizeof(To) == 8 ? SlotOf<To>{1} << (8 * sizeof(To) - 1) : 0;
-        const From whole = to_integral<Mode>(Flush ? flushed(a) : a);
-        // 2^digits is exact in either format, the largest integer is not.
-        if (whole >= std::ldexp(From{1}, L::digits)) return slot<To>(L::max());
-        if (whole < static_cast<From>(L::min())) return slot<To>(L::min());
-        return slot<To>(static_cast<To>(whole));
-    }
+// What a float is clamped to. Limits are exact in a double; 2^63 and 2^64 stand for the largest 64-bit integers.
+struct Limits {
+    double low, high;                        // the result is `lowest`, `highest` below and from here on
+    std::uint64_t lowest, highest, not_a_number;
 };
+
+template <class To, class From>
+constexpr Limits limits() {
+    using L = std::numeric_limits<To>;
+    constexpr double high = L::digits < 32 ? double(std::uint64_t{1} << L::digits) : 0x1p31 * double(std::uint64_t{1} << (L::digits - 31));
+    // NaN: 0, or 1 << (w - 1) where one side has 64 bits
+    const std::uint64_t nan = sizeof(From) == 8 || sizeof(To) == 8 ? std::uint64_t{1} << (8 * sizeof(To) - 1) : 0;
+    return {double(L::min()), high, std::uint64_t(slot<To>(L::min())), std::uint64_t(slot<To>(L::max())), nan};
+}
+
+// Rounded and clamped, as bits of 64; the caller keeps what its slot holds.
+template <class From, Round Mode, bool Flush>
+[[gnu::noinline]] void float_to_integer(const From* a, const Limits& limits, std::uint64_t mask, std::uint64_t* result) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+        const double whole = to_integral<Mode>(Flush ? flushed(a[lane]) : a[lane]);
+        const bool large = whole >= 0x1p63;
+        const auto bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(whole >= limits.low && whole < limits.high ? (large ? whole - 0x1p63 : whole) : 0));
+        result[lane] = whole != whole ? limits.not_a_number
+                       : whole >= limits.high ? limits.highest
+                       : whole < limits.low   ? limits.lowest
+                                              : ((large ? bits + (std::uint64_t{1} << 63) : bits) & mask);
+    }
+}
+
+template <class To, class From, Round Mode, bool Flush>
+void convert_to_integer(Warp& warp, const Instruction& instruction) {
+    constexpr std::uint64_t mask = sizeof(To) == 8 ? ~std::uint64_t{0} : sizeof(To) == 4 ? 0xffffffffu : 0xffffu;
+    alignas(64) std::array<std::uint64_t, kLanes> wide;
+    float_to_integer<From, Mode, Flush>(warp.source<From>(instruction.operand[1]), limits<To, From>(), mask, wide.data());
+    alignas(64) std::array<SlotOf<To>, kLanes> result;
+    for (int lane = 0; lane < kLanes; ++lane) result[lane] = static_cast<SlotOf<To>>(wide[lane]);
+    warp.assign(instruction.operand[0], result.data());
+}
+
+// Compares in integers: `nearest` is integral, and only 2^w itself lies outside From.
+template <class To, class From>
+To directed_float(From a, Round mode) {
+    const To nearest = static_cast<To>(a);
+    const bool over = nearest >= std::ldexp(To{1}, std::numeric_limits<From>::digits);
+    const From back = over ? std::numeric_limits<From>::max() : static_cast<From>(nearest);
+    return directed(nearest, over || back > a, !over && back < a, mode);
+}
 
 template <class To, class From, Round Mode>
 struct IntegerToFloat {
     To operator()(SlotOf<From> raw) const {
         const From a = static_cast<From>(raw);
-        const To nearest = static_cast<To>(a);
-        if constexpr (Mode == Round::nearest || sizeof(From) * 8 <= std::numeric_limits<To>::digits) return nearest;
-        else {
-            // Compare in integers: nearest is integral, and only 2^w itself lies outside From.
-            const bool over = nearest >= std::ldexp(To{1}, std::numeric_limits<From>::digits);
-            const From back = over ? std::numeric_limits<From>::max() : static_cast<From>(nearest);
-            return directed(nearest, over || back > a, !over && back < a, Mode);
-        }
+        if constexpr (Mode == Round::nearest || sizeof(From) * 8 <= std::numeric_limits<To>::digits) return static_cast<To>(a);
+        else return directed_float<To>(a, Mode);
     }
 };
 
@@ -111,80 +137,70 @@ struct SameFloat {
     }
 };
 
-struct Mode {
-    static constexpr const char* names[4] = {"n", "z", "m", "p"};
-};
+constexpr std::string_view mode_name(Round mode) { return mode == Round::nearest ? "rn" : mode == Round::zero ? "rz" : mode == Round::down ? "rm" : "rp"; }
 
 template <class To, class From>
-void add_integer_pair(OperationTable& table, const std::string& types) {
-    table.add("cvt" + types, shape<To, From>(), unary<SlotOf<To>, SlotOf<From>, Integer<To, From>>);
-    table.add("cvt.sat" + types, shape<To, From>(), unary<SlotOf<To>, SlotOf<From>, Clamped<To, From>>);
-}
-
-template <class To, class From, Round M>
-void add_float_to_integer(OperationTable& table, const std::string& types) {
-    const std::string name = std::string("cvt.r") + Mode::names[static_cast<int>(M)] + "i";
-    table.add(name + types, shape<To, From>(), unary<SlotOf<To>, From, FloatToInteger<To, From, M, false>>);
-    table.add(name + ".sat" + types, shape<To, From>(), unary<SlotOf<To>, From, FloatToInteger<To, From, M, false>>);
-    if constexpr (sizeof(From) == 4) {
-        table.add(name + ".ftz" + types, shape<To, From>(), unary<SlotOf<To>, From, FloatToInteger<To, From, M, true>>);
-        table.add(name + ".ftz.sat" + types, shape<To, From>(), unary<SlotOf<To>, From, FloatToInteger<To, From, M, true>>);
-    }
+void add_integer_pair(OperationTable& table, std::string_view to, std::string_view from) {
+    table.add({"cvt.", to, ".", from}, shape<To, From>(), unary<SlotOf<To>, SlotOf<From>, Integer<To, From>>);
+    table.add({"cvt.sat.", to, ".", from}, shape<To, From>(), unary<SlotOf<To>, SlotOf<From>, Clamped<To, From>>);
 }
 
 template <class Integral, class Float, Round M>
-void add_mode(OperationTable& table, const std::string& integral, const std::string& real) {
-    add_float_to_integer<Integral, Float, M>(table, "." + integral + "." + real);
-    const std::string name = std::string("cvt.r") + Mode::names[static_cast<int>(M)];
-    table.add(name + "." + real + "." + integral, shape<Float, Integral>(), unary<Float, SlotOf<Integral>, IntegerToFloat<Float, Integral, M>>);
+void add_mode(OperationTable& table, std::string_view integral, std::string_view real) {
+    for (const std::string_view saturating : {"i.", "i.sat."}) {  // conversions to integers clamp anyway
+        table.add({"cvt.", mode_name(M), saturating, integral, ".", real}, shape<Integral, Float>(), convert_to_integer<Integral, Float, M, false>);
+        if constexpr (sizeof(Float) == 4) {
+            const std::string_view flushing = saturating == "i." ? "i.ftz." : "i.ftz.sat.";
+            table.add({"cvt.", mode_name(M), flushing, integral, ".", real}, shape<Integral, Float>(), convert_to_integer<Integral, Float, M, true>);
+        }
+    }
+    table.add({"cvt.", mode_name(M), ".", real, ".", integral}, shape<Float, Integral>(),
+              unary<Float, SlotOf<Integral>, IntegerToFloat<Float, Integral, M>>);
+}
+
+template <class Integral, class Float>
+void add_modes(OperationTable& table, std::string_view integral, std::string_view real) {
+    add_mode<Integral, Float, Round::nearest>(table, integral, real);
+    add_mode<Integral, Float, Round::zero>(table, integral, real);
+    add_mode<Integral, Float, Round::down>(table, integral, real);
+    add_mode<Integral, Float, Round::up>(table, integral, real);
 }
 
 template <class Integral>
-void add_integral(OperationTable& table, const std::string& name) {
-    add_integer_pair<Integral, std::uint8_t>(table, "." + name + ".u8");
-    add_integer_pair<Integral, std::int8_t>(table, "." + name + ".s8");
-    add_integer_pair<Integral, std::uint16_t>(table, "." + name + ".u16");
-    add_integer_pair<Integral, std::int16_t>(table, "." + name + ".s16");
-    add_integer_pair<Integral, std::uint32_t>(table, "." + name + ".u32");
-    add_integer_pair<Integral, std::int32_t>(table, "." + name + ".s32");
-    add_integer_pair<Integral, std::uint64_t>(table, "." + name + ".u64");
-    add_integer_pair<Integral, std::int64_t>(table, "." + name + ".s64");
-    const auto modes = [&]<class Float>(Float, const std::string& real) {
-        add_mode<Integral, Float, Round::nearest>(table, name, real);
-        add_mode<Integral, Float, Round::zero>(table, name, real);
-        add_mode<Integral, Float, Round::down>(table, name, real);
-        add_mode<Integral, Float, Round::up>(table, name, real);
-    };
-    modes(float{}, "f32");
-    modes(double{}, "f64");
+void add_integral(OperationTable& table, std::string_view name) {
+    add_integer_pair<Integral, std::uint8_t>(table, name, "u8");
+    add_integer_pair<Integral, std::int8_t>(table, name, "s8");
+    add_integer_pair<Integral, std::uint16_t>(table, name, "u16");
+    add_integer_pair<Integral, std::int16_t>(table, name, "s16");
+    add_integer_pair<Integral, std::uint32_t>(table, name, "u32");
+    add_integer_pair<Integral, std::int32_t>(table, name, "s32");
+    add_integer_pair<Integral, std::uint64_t>(table, name, "u64");
+    add_integer_pair<Integral, std::int64_t>(table, name, "s64");
+    add_modes<Integral, float>(table, name, "f32");
+    add_modes<Integral, double>(table, name, "f64");
 }
 
 template <class T, Round M, bool Flush, bool Saturate>
-void add_integral_rounding(OperationTable& table, const std::string& type) {
-    const std::string name = std::string("cvt.r") + Mode::names[static_cast<int>(M)] + "i" + (Flush ? ".ftz" : "") + (Saturate ? ".sat" : "");
-    table.add(name + "." + type + "." + type, shape<T, T>(), unary<T, T, RoundToIntegral<T, M, Flush, Saturate>>);
+void add_integral_rounding(OperationTable& table, std::string_view tail, std::string_view type) {
+    table.add({"cvt.", mode_name(M), "i", tail, ".", type, ".", type}, shape<T, T>(), unary<T, T, RoundToIntegral<T, M, Flush, Saturate>>);
+}
+
+template <Round M, bool Flush, bool Saturate>
+void add_float_mode(OperationTable& table, std::string_view tail) {
+    table.add({"cvt.", mode_name(M), tail, ".f32.f64"}, "wR", unary<float, double, Narrow<M, Flush, Saturate>>);
+    add_integral_rounding<float, M, Flush, Saturate>(table, tail, "f32");
+    if constexpr (!Flush) add_integral_rounding<double, M, false, Saturate>(table, tail, "f64");
 }
 
 template <bool Flush, bool Saturate>
-void add_float_forms(OperationTable& table) {
-    const std::string tail = std::string(Flush ? ".ftz" : "") + (Saturate ? ".sat" : "");
-    table.add("cvt" + tail + ".f32.f32", "wr", unary<float, float, SameFloat<float, Flush, Saturate>>);
-    table.add("cvt" + tail + ".f64.f32", "Wr", unary<double, float, Widen<Flush, Saturate>>);
-    table.add("cvt.rn" + tail + ".f32.f64", "wR", unary<float, double, Narrow<Round::nearest, Flush, Saturate>>);
-    table.add("cvt.rz" + tail + ".f32.f64", "wR", unary<float, double, Narrow<Round::zero, Flush, Saturate>>);
-    table.add("cvt.rm" + tail + ".f32.f64", "wR", unary<float, double, Narrow<Round::down, Flush, Saturate>>);
-    table.add("cvt.rp" + tail + ".f32.f64", "wR", unary<float, double, Narrow<Round::up, Flush, Saturate>>);
-    add_integral_rounding<float, Round::nearest, Flush, Saturate>(table, "f32");
-    add_integral_rounding<float, Round::zero, Flush, Saturate>(table, "f32");
-    add_integral_rounding<float, Round::down, Flush, Saturate>(table, "f32");
-    add_integral_rounding<float, Round::up, Flush, Saturate>(table, "f32");
-    if constexpr (!Flush) {
-        table.add("cvt" + tail + ".f64.f64", "WR", unary<double, double, SameFloat<double, false, Saturate>>);
-        add_integral_rounding<double, Round::nearest, false, Saturate>(table, "f64");
-        add_integral_rounding<double, Round::zero, false, Saturate>(table, "f64");
-        add_integral_rounding<double, Round::down, false, Saturate>(table, "f64");
-        add_integral_rounding<double, Round::up, false, Saturate>(table, "f64");
-    }
+void add_float_forms(OperationTable& table, std::string_view tail) {
+    table.add({"cvt", tail, ".f32.f32"}, "wr", unary<float, float, SameFloat<float, Flush, Saturate>>);
+    table.add({"cvt", tail, ".f64.f32"}, "Wr", unary<double, float, Widen<Flush, Saturate>>);
+    if constexpr (!Flush) table.add({"cvt", tail, ".f64.f64"}, "WR", unary<double, double, SameFloat<double, false, Saturate>>);
+    add_float_mode<Round::nearest, Flush, Saturate>(table, tail);
+    add_float_mode<Round::zero, Flush, Saturate>(table, tail);
+    add_float_mode<Round::down, Flush, Saturate>(table, tail);
+    add_float_mode<Round::up, Flush, Saturate>(table, tail);
 }
 
 }  // namespace
@@ -198,10 +214,10 @@ void add_convert_operations(OperationTable& table) {
     add_integral<std::int32_t>(table, "s32");
     add_integral<std::uint64_t>(table, "u64");
     add_integral<std::int64_t>(table, "s64");
-    add_float_forms<false, false>(table);
-    add_float_forms<false, true>(table);
-    add_float_forms<true, false>(table);
-    add_float_forms<true, true>(table);
+    add_float_forms<false, false>(table, "");
+    add_float_forms<false, true>(table, ".sat");
+    add_float_forms<true, false>(table, ".ftz");
+    add_float_forms<true, true>(table, ".ftz.sat");
 }
 
 }  // namespace simt

@@ -134,53 +134,51 @@ void test(Warp& warp, const Instruction& instruction) {
 }
 
 template <class T>
-std::string slots(std::size_t sources) {
-    std::string letters(sources + 1, sizeof(T) == 8 ? 'R' : 'r');
-    letters[0] = sizeof(T) == 8 ? 'W' : 'w';
-    return letters;
+constexpr std::string_view slots(std::size_t sources) {
+    return (sizeof(T) == 8 ? std::string_view("WRRR") : std::string_view("wrrr")).substr(0, sources + 1);
 }
 
 template <int Sources, class T, class F, bool Flush, bool Saturate>
-void add_form(OperationTable& table, const std::string& name) {
+void add_form(OperationTable& table, std::string_view name, std::string_view tail) {
     using A = Arithmetic<T, F, Flush, Saturate>;
-    if constexpr (Sources == 1) table.add(name, slots<T>(1), unary<T, T, A>);
-    else if constexpr (Sources == 2) table.add(name, slots<T>(2), binary<T, T, T, A>);
-    else table.add(name, slots<T>(3), ternary<T, T, T, T, A>);
+    if constexpr (Sources == 1) table.add({name, tail}, slots<T>(1), unary<T, T, A>);
+    else if constexpr (Sources == 2) table.add({name, tail}, slots<T>(2), binary<T, T, T, A>);
+    else table.add({name, tail}, slots<T>(3), ternary<T, T, T, T, A>);
 }
 
 // name, name.ftz, name.sat, name.ftz.sat for f32; f64 has neither .ftz nor .sat.
 template <int Sources, class F>
-void add_f32(OperationTable& table, const std::string& name) {
-    add_form<Sources, float, F, false, false>(table, name + ".f32");
-    add_form<Sources, float, F, true, false>(table, name + ".ftz.f32");
-    add_form<Sources, float, F, false, true>(table, name + ".sat.f32");
-    add_form<Sources, float, F, true, true>(table, name + ".ftz.sat.f32");
+void add_f32(OperationTable& table, std::string_view name) {
+    add_form<Sources, float, F, false, false>(table, name, ".f32");
+    add_form<Sources, float, F, true, false>(table, name, ".ftz.f32");
+    add_form<Sources, float, F, false, true>(table, name, ".sat.f32");
+    add_form<Sources, float, F, true, true>(table, name, ".ftz.sat.f32");
 }
 template <int Sources, class F>
-void add_both(OperationTable& table, const std::string& name) {
+void add_both(OperationTable& table, std::string_view name) {
     add_f32<Sources, F>(table, name);
-    add_form<Sources, double, F, false, false>(table, name + ".f64");
+    add_form<Sources, double, F, false, false>(table, name, ".f64");
 }
 
 template <int Sources, template <Round> class F>
-void add_roundings(OperationTable& table, const std::string& name) {
+void add_roundings(OperationTable& table, std::string_view name) {
     add_both<Sources, F<Round::nearest>>(table, name);
-    add_both<Sources, F<Round::zero>>(table, name + ".rz");
-    add_both<Sources, F<Round::down>>(table, name + ".rm");
-    add_both<Sources, F<Round::up>>(table, name + ".rp");
+    add_both<Sources, F<Round::zero>>(table, std::string(name) + ".rz");
+    add_both<Sources, F<Round::down>>(table, std::string(name) + ".rm");
+    add_both<Sources, F<Round::up>>(table, std::string(name) + ".rp");
 }
 
 // An approximation that is computed exactly, or nearly so, by F.
 template <int Sources, class F>
-void add_approximate(OperationTable& table, const std::string& name) {
-    add_form<Sources, float, F, false, false>(table, name + ".approx.f32");
-    add_form<Sources, float, F, true, false>(table, name + ".approx.ftz.f32");
+void add_approximate(OperationTable& table, std::string_view name) {
+    add_form<Sources, float, F, false, false>(table, name, ".approx.f32");
+    add_form<Sources, float, F, true, false>(table, name, ".approx.ftz.f32");
 }
 
 template <int Property>
-void add_test(OperationTable& table, const std::string& name) {
-    table.add("testp." + name + ".f32", "Pr", test<float, Property>);
-    table.add("testp." + name + ".f64", "PR", test<double, Property>);
+void add_test(OperationTable& table, std::string_view name) {
+    table.add({"testp.", name, ".f32"}, "Pr", test<float, Property>);
+    table.add({"testp.", name, ".f64"}, "PR", test<double, Property>);
 }
 
 }  // namespace
@@ -205,11 +203,11 @@ void add_floating_operations(OperationTable& table) {
     add_approximate<1, Reciprocal<Round::nearest>>(table, "rcp");
     add_approximate<1, SquareRoot<Round::nearest>>(table, "sqrt");
     add_approximate<2, ApproximateDivide>(table, "div");
-    add_form<1, float, Tanh, false, false>(table, "tanh.approx.f32");
-    add_form<2, float, Divide<Round::nearest>, false, false>(table, "div.full.f32");
-    add_form<2, float, Divide<Round::nearest>, true, false>(table, "div.full.ftz.f32");
-    add_form<1, double, ReciprocalRoot, false, false>(table, "rsqrt.approx.f64");
-    add_form<1, double, Reciprocal<Round::nearest>, false, false>(table, "rcp.approx.ftz.f64");
+    add_form<1, float, Tanh, false, false>(table, "tanh.approx", ".f32");
+    add_form<2, float, Divide<Round::nearest>, false, false>(table, "div.full", ".f32");
+    add_form<2, float, Divide<Round::nearest>, true, false>(table, "div.full.ftz", ".f32");
+    add_form<1, double, ReciprocalRoot, false, false>(table, "rsqrt.approx", ".f64");
+    add_form<1, double, Reciprocal<Round::nearest>, false, false>(table, "rcp.approx.ftz", ".f64");
     table.add("neg.f32", "wr", unary<float, float, Negate<float, false>>);
     table.add("neg.ftz.f32", "wr", unary<float, float, Negate<float, true>>);
     table.add("neg.f64", "WR", unary<double, double, Negate<double, false>>);

@@ -31,23 +31,21 @@ struct Typed {
 };
 
 template <class T>
-std::string registers(std::string shape) {  // shape for 32-bit slots
-    if (sizeof(T) == 8)
-        for (char& c : shape) c = c == 'w' ? 'W' : c == 'r' ? 'R' : c;
-    return shape;
+constexpr std::string_view registers(std::string_view narrow, std::string_view wide) {
+    return sizeof(T) == 8 ? wide : narrow;
 }
 
 template <class T, class F>
-void add_unary(OperationTable& table, const std::string& name) {
-    table.add(name, registers<T>("wr"), unary<SlotOf<T>, SlotOf<T>, Typed<T, F>>);
+void add_unary(OperationTable& table, std::initializer_list<std::string_view> name) {
+    table.add(name, registers<T>("wr", "WR"), unary<SlotOf<T>, SlotOf<T>, Typed<T, F>>);
 }
 template <class T, class F>
-void add_binary(OperationTable& table, const std::string& name) {
-    table.add(name, registers<T>("wrr"), binary<SlotOf<T>, SlotOf<T>, SlotOf<T>, Typed<T, F>>);
+void add_binary(OperationTable& table, std::initializer_list<std::string_view> name) {
+    table.add(name, registers<T>("wrr", "WRR"), binary<SlotOf<T>, SlotOf<T>, SlotOf<T>, Typed<T, F>>);
 }
 template <class T, class F>
-void add_ternary(OperationTable& table, const std::string& name) {
-    table.add(name, registers<T>("wrrr"), ternary<SlotOf<T>, SlotOf<T>, SlotOf<T>, SlotOf<T>, Typed<T, F>>);
+void add_ternary(OperationTable& table, std::initializer_list<std::string_view> name) {
+    table.add(name, registers<T>("wrrr", "WRRR"), ternary<SlotOf<T>, SlotOf<T>, SlotOf<T>, SlotOf<T>, Typed<T, F>>);
 }
 
 // Sums and products wrap: computed unsigned, and wide enough that 16-bit operands are not promoted to int.
@@ -312,58 +310,58 @@ void add_with_carry_in(Warp& warp, const Instruction& instruction) {
 }
 
 template <class T>
-void add_carries(OperationTable& table, const std::string& type) {
-    table.add("add.cc." + type, registers<T>("wPrr"), add_with_carry_out<T, false, false>);
-    table.add("sub.cc." + type, registers<T>("wPrr"), add_with_carry_out<T, true, false>);
-    table.add("addc.cc." + type, registers<T>("wPrrp"), add_with_carry_out<T, false, true>);
-    table.add("subc.cc." + type, registers<T>("wPrrp"), add_with_carry_out<T, true, true>);
-    table.add("addc." + type, registers<T>("wrrp"), add_with_carry_in<T, false>);
-    table.add("subc." + type, registers<T>("wrrp"), add_with_carry_in<T, true>);
+void add_carries(OperationTable& table, std::string_view type) {
+    table.add({"add.cc.", type}, registers<T>("wPrr", "WPRR"), add_with_carry_out<T, false, false>);
+    table.add({"sub.cc.", type}, registers<T>("wPrr", "WPRR"), add_with_carry_out<T, true, false>);
+    table.add({"addc.cc.", type}, registers<T>("wPrrp", "WPRRp"), add_with_carry_out<T, false, true>);
+    table.add({"subc.cc.", type}, registers<T>("wPrrp", "WPRRp"), add_with_carry_out<T, true, true>);
+    table.add({"addc.", type}, registers<T>("wrrp", "WRRp"), add_with_carry_in<T, false>);
+    table.add({"subc.", type}, registers<T>("wrrp", "WRRp"), add_with_carry_in<T, true>);
 }
 
 // What does not care about the sign.
 template <class T>
-void add_plain(OperationTable& table, const std::string& type) {
-    add_binary<T, Add>(table, "add." + type);
-    add_binary<T, Subtract>(table, "sub." + type);
-    add_binary<T, MultiplyLow>(table, "mul.lo." + type);
-    add_ternary<T, MultiplyAddLow>(table, "mad.lo." + type);
-    add_binary<T, And>(table, "and." + type);
-    add_binary<T, Or>(table, "or." + type);
-    add_binary<T, Xor>(table, "xor." + type);
-    add_unary<T, Not>(table, "not." + type);
-    add_unary<T, IsZero>(table, "cnot." + type);
-    table.add("shl." + type, sizeof(T) == 8 ? "WRr" : "wrr", binary<SlotOf<T>, SlotOf<T>, std::uint32_t, ShiftLeft<T>>);
+void add_plain(OperationTable& table, std::string_view type) {
+    add_binary<T, Add>(table, {"add.", type});
+    add_binary<T, Subtract>(table, {"sub.", type});
+    add_binary<T, MultiplyLow>(table, {"mul.lo.", type});
+    add_ternary<T, MultiplyAddLow>(table, {"mad.lo.", type});
+    add_binary<T, And>(table, {"and.", type});
+    add_binary<T, Or>(table, {"or.", type});
+    add_binary<T, Xor>(table, {"xor.", type});
+    add_unary<T, Not>(table, {"not.", type});
+    add_unary<T, IsZero>(table, {"cnot.", type});
+    table.add({"shl.", type}, sizeof(T) == 8 ? "WRr" : "wrr", binary<SlotOf<T>, SlotOf<T>, std::uint32_t, ShiftLeft<T>>);
 }
 
 // What does.
 template <class T>
-void add_signed_or_not(OperationTable& table, const std::string& type) {
-    add_binary<T, MultiplyHigh>(table, "mul.hi." + type);
-    add_ternary<T, MultiplyAddHigh>(table, "mad.hi." + type);
-    add_binary<T, Divide>(table, "div." + type);
-    add_binary<T, Remainder>(table, "rem." + type);
-    add_binary<T, Least>(table, "min." + type);
-    add_binary<T, Most>(table, "max." + type);
-    add_ternary<T, SumOfDifference>(table, "sad." + type);
-    table.add("shr." + type, sizeof(T) == 8 ? "WRr" : "wrr", binary<SlotOf<T>, SlotOf<T>, std::uint32_t, ShiftRight<T>>);
+void add_signed_or_not(OperationTable& table, std::string_view type) {
+    add_binary<T, MultiplyHigh>(table, {"mul.hi.", type});
+    add_ternary<T, MultiplyAddHigh>(table, {"mad.hi.", type});
+    add_binary<T, Divide>(table, {"div.", type});
+    add_binary<T, Remainder>(table, {"rem.", type});
+    add_binary<T, Least>(table, {"min.", type});
+    add_binary<T, Most>(table, {"max.", type});
+    add_ternary<T, SumOfDifference>(table, {"sad.", type});
+    table.add({"shr.", type}, sizeof(T) == 8 ? "WRr" : "wrr", binary<SlotOf<T>, SlotOf<T>, std::uint32_t, ShiftRight<T>>);
     if constexpr (std::is_signed_v<T>) {
-        add_unary<T, Absolute>(table, "abs." + type);
-        add_unary<T, Negate>(table, "neg." + type);
+        add_unary<T, Absolute>(table, {"abs.", type});
+        add_unary<T, Negate>(table, {"neg.", type});
     }
     if constexpr (sizeof(T) >= 4) {
         using S = SlotOf<T>;
-        table.add("bfe." + type, sizeof(T) == 8 ? "WRrr" : "wrrr", ternary<S, S, std::uint32_t, std::uint32_t, ExtractField<T>>);
-        table.add("bfind." + type, sizeof(T) == 8 ? "wR" : "wr", unary<std::uint32_t, S, FindLeadingOne<T, false>>);
-        table.add("bfind.shiftamt." + type, sizeof(T) == 8 ? "wR" : "wr", unary<std::uint32_t, S, FindLeadingOne<T, true>>);
+        table.add({"bfe.", type}, sizeof(T) == 8 ? "WRrr" : "wrrr", ternary<S, S, std::uint32_t, std::uint32_t, ExtractField<T>>);
+        table.add({"bfind.", type}, sizeof(T) == 8 ? "wR" : "wr", unary<std::uint32_t, S, FindLeadingOne<T, false>>);
+        table.add({"bfind.shiftamt.", type}, sizeof(T) == 8 ? "wR" : "wr", unary<std::uint32_t, S, FindLeadingOne<T, true>>);
     }
 }
 
 template <class From, class To>
-void add_wide(OperationTable& table, const std::string& type) {
+void add_wide(OperationTable& table, std::string_view type) {
     const bool big = sizeof(To) == 8;
-    table.add("mul.wide." + type, big ? "Wrr" : "wrr", binary<SlotOf<To>, std::uint32_t, std::uint32_t, MultiplyWide<From, To>>);
-    table.add("mad.wide." + type, big ? "WrrR" : "wrrr", ternary<SlotOf<To>, std::uint32_t, std::uint32_t, SlotOf<To>, MultiplyAddWide<From, To>>);
+    table.add({"mul.wide.", type}, big ? "Wrr" : "wrr", binary<SlotOf<To>, std::uint32_t, std::uint32_t, MultiplyWide<From, To>>);
+    table.add({"mad.wide.", type}, big ? "WrrR" : "wrrr", ternary<SlotOf<To>, std::uint32_t, std::uint32_t, SlotOf<To>, MultiplyAddWide<From, To>>);
 }
 
 }  // namespace

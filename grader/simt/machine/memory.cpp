@@ -4,7 +4,7 @@
 // anything else. The first two are checked and moved as one interval, the last lane by lane.
 #include <algorithm>
 #include <array>
-#include <type_traits>
+#include <optional>
 
 #include "checks.hpp"
 #include "counters.hpp"
@@ -161,118 +161,125 @@ void count_access(Warp& warp, const Instruction& instruction, const Access& acce
     count.ideal_sectors += cost.ideal;
 }
 
-template <class Memory, int N>
-struct Piece {
-    Memory part[N];
-};
-
-template <class Memory, class Register, int N>
-void load_part(const Warp& warp, const Instruction& instruction, int lane, const Piece<Memory, N>& value) {
-    for (int part = 0; part < N; ++part)
-        warp.destination<Register>(instruction.operand[part])[lane] = static_cast<Register>(value.part[part]);
+// Whole row or single piece inside one region, aligned, and (for a store) writable?
+bool plain(const Access& access, const Target& target, std::uint32_t bytes, std::uint64_t total) {
+    return target.region && access.address[access.first] % bytes == 0 && target.offset <= target.region->size &&
+           total <= target.region->size - target.offset;
 }
 
-template <class Memory, class Register, int N>
-void load_row(const Warp& warp, const Instruction& instruction, int first, const std::byte* from) {
-    const int count = lane_count(warp.mask);
-    if constexpr (N == 1 && std::is_same_v<Memory, Register>) {
-        std::memcpy(warp.destination<Register>(instruction.operand[0]) + first, from, sizeof(Memory) * static_cast<std::size_t>(count));
-    } else {
-        for (int part = 0; part < N; ++part) {
-            Register* to = warp.destination<Register>(instruction.operand[part]) + first;
-            for (int i = 0; i < count; ++i) {
-                Memory value;
-                std::memcpy(&value, from + sizeof(Memory) * static_cast<std::size_t>(i * N + part), sizeof value);
-                to[i] = static_cast<Register>(value);
-            }
-        }
+// Lanes' pieces side by side, as they lie in memory.
+using Staging = std::array<std::byte, kLanes * 16>;
+
+// What a load brings: lane's piece at data + (lane - first) * stride. Pages stay locked as long as it lives.
+struct Fetched {
+    const std::byte* data;
+    std::uint32_t stride;
+    std::optional<RangeLock> lock;
+};
+
+void fetch_one(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window, std::uint32_t bytes, AccessKind kind,
+               std::byte* to) {
+    const Target place = resolve(warp, instruction, address, window, bytes);
+    const std::byte* from = place_of(warp, instruction, lane, place, address, bytes, false);
+    if (!from) {
+        std::memset(to, 0, bytes);
+        return;
     }
+    if (!place.region) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
+    const RangeLock lock(warp, *place.region, place.offset, bytes);
+    check_piece(warp, instruction, *place.region, place.offset, bytes, lane, kind, false, nullptr);
+    std::memcpy(to, from, bytes);
+}
+
+void fetch(Warp& warp, const Instruction& instruction, std::uint32_t operand, Window window, std::uint32_t bytes, AccessKind kind, int& first,
+           Staging& staging, Fetched& fetched) {
+    const Access access = gather(warp, instruction, operand, bytes);
+    first = access.first;
+    const Target target = resolve(warp, instruction, access.address[first], window, bytes);
+    count_access(warp, instruction, access, bytes, target.window);
+    const auto lanes = static_cast<std::uint32_t>(lane_count(warp.mask));
+    const std::uint32_t total = access.shape == Shape::row ? bytes * lanes : bytes;
+    if (access.shape != Shape::other && plain(access, target, bytes, total)) {
+        fetched.lock.emplace(warp, *target.region, target.offset, total);
+        fetched.data = target.region->data + target.offset;
+        fetched.stride = access.shape == Shape::row ? bytes : 0;
+        if (access.shape == Shape::row) check_row(warp, instruction, *target.region, target.offset, total, bytes, first, kind, nullptr);
+        else check_piece(warp, instruction, *target.region, target.offset, bytes, first, kind, lanes > 1, nullptr);
+        return;
+    }
+    for_each_lane(warp.mask, [&](int lane) {
+        fetch_one(warp, instruction, lane, access.address[lane], window, bytes, kind, staging.data() + static_cast<std::uint32_t>(lane - first) * bytes);
+    });
+    fetched.data = staging.data();
+    fetched.stride = bytes;
 }
 
 template <Window W, class Memory, class Register, int N, AccessKind Kind>
 void load(Warp& warp, const Instruction& instruction) {
-    constexpr std::uint32_t bytes = sizeof(Memory) * N;
-    const Access access = gather(warp, instruction, instruction.operand[N], bytes);
-    const std::uint64_t start = access.address[access.first];
-    const Target target = resolve(warp, instruction, start, W, bytes);
-    count_access(warp, instruction, access, bytes, target.window);
-    if (target.region && access.shape != Shape::other && start % bytes == 0) {
-        const std::uint32_t total = access.shape == Shape::row ? bytes * static_cast<std::uint32_t>(lane_count(warp.mask)) : bytes;
-        if (target.offset <= target.region->size && total <= target.region->size - target.offset) {
-            const RangeLock lock(warp, *target.region, target.offset, total);
-            const std::byte* from = target.region->data + target.offset;
-            if (access.shape == Shape::row) {
-                check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, Kind, nullptr);
-                load_row<Memory, Register, N>(warp, instruction, access.first, from);
-                return;
-            }
-            check_piece(warp, instruction, *target.region, target.offset, bytes, access.first, Kind, lane_count(warp.mask) > 1, nullptr);
-            Piece<Memory, N> value;
-            std::memcpy(&value, from, sizeof value);
-            for_each_lane(warp.mask, [&](int lane) { load_part<Memory, Register, N>(warp, instruction, lane, value); });
-            return;
+    Staging staging;
+    Fetched fetched;
+    int first = 0;
+    fetch(warp, instruction, instruction.operand[N], W, sizeof(Memory) * N, Kind, first, staging, fetched);
+    for (int part = 0; part < N; ++part) {
+        Register* to = warp.destination<Register>(instruction.operand[part]);
+        const std::byte* from = fetched.data + sizeof(Memory) * static_cast<std::size_t>(part);
+        if (N == 1 && sizeof(Memory) == sizeof(Register) && warp.mask == kAllLanes && fetched.stride == sizeof(Memory)) {
+            std::memcpy(to, from, sizeof(Memory) * kLanes);
+            continue;
         }
+        for_each_lane(warp.mask, [&](int lane) {
+            Memory value;
+            std::memcpy(&value, from + static_cast<std::uint32_t>(lane - first) * fetched.stride, sizeof value);
+            to[lane] = static_cast<Register>(value);
+        });
     }
-    for_each_lane(warp.mask, [&](int lane) {
-        const std::uint64_t address = access.address[lane];
-        const Target place = resolve(warp, instruction, address, W, bytes);
-        Piece<Memory, N> value{};
-        if (const std::byte* from = place_of(warp, instruction, lane, place, address, bytes, false)) {
-            if (place.region) {
-                const RangeLock lock(warp, *place.region, place.offset, bytes);
-                check_piece(warp, instruction, *place.region, place.offset, bytes, lane, Kind, false, nullptr);
-                std::memcpy(&value, from, sizeof value);
-            } else {
-                std::memcpy(&value, from, sizeof value);
-            }
-        }
-        load_part<Memory, Register, N>(warp, instruction, lane, value);
-    });
 }
 
-template <class Memory, class Register, int N>
-Piece<Memory, N> stored_piece(const Warp& warp, const Instruction& instruction, int lane) {
-    Piece<Memory, N> value;
-    for (int part = 0; part < N; ++part)
-        value.part[part] = static_cast<Memory>(warp.source<Register>(instruction.operand[1 + part])[lane]);
-    return value;
+void store_one(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window, std::uint32_t bytes, const std::byte* from) {
+    const Target place = resolve(warp, instruction, address, window, bytes);
+    std::byte* to = place_of(warp, instruction, lane, place, address, bytes, true);
+    if (!to) return;
+    if (!place.region) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
+    const RangeLock lock(warp, *place.region, place.offset, bytes);
+    check_piece(warp, instruction, *place.region, place.offset, bytes, lane, AccessKind::write, false, from);
+    std::memcpy(to, from, bytes);
+}
+
+// Pieces lie at their lane's place in `staging`.
+void store_pieces(Warp& warp, const Instruction& instruction, Window window, std::uint32_t bytes, const Staging& staging) {
+    const Access access = gather(warp, instruction, instruction.operand[0], bytes);
+    const Target target = resolve(warp, instruction, access.address[access.first], window, bytes);
+    count_access(warp, instruction, access, bytes, target.window);
+    const std::uint32_t total = bytes * static_cast<std::uint32_t>(lane_count(warp.mask));
+    if (access.shape == Shape::row && plain(access, target, bytes, total) && target.region->writable) {
+        const std::byte* from = staging.data() + static_cast<std::uint32_t>(access.first) * bytes;
+        const RangeLock lock(warp, *target.region, target.offset, total);
+        check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, AccessKind::write, from);
+        std::memcpy(target.region->data + target.offset, from, total);
+        return;
+    }
+    for_each_lane(warp.mask, [&](int lane) {
+        store_one(warp, instruction, lane, access.address[lane], window, bytes, staging.data() + static_cast<std::uint32_t>(lane) * bytes);
+    });
 }
 
 template <Window W, class Memory, class Register, int N>
 void store(Warp& warp, const Instruction& instruction) {
-    constexpr std::uint32_t bytes = sizeof(Memory) * N;
-    const Access access = gather(warp, instruction, instruction.operand[0], bytes);
-    const std::uint64_t start = access.address[access.first];
-    const Target target = resolve(warp, instruction, start, W, bytes);
-    count_access(warp, instruction, access, bytes, target.window);
-    if (target.region && target.region->writable && access.shape == Shape::row && start % bytes == 0) {
-        const std::uint32_t total = bytes * static_cast<std::uint32_t>(lane_count(warp.mask));
-        if (target.offset <= target.region->size && total <= target.region->size - target.offset) {
-            std::array<Piece<Memory, N>, kLanes> row;
-            for (int lane = access.first; lane < access.first + lane_count(warp.mask); ++lane)
-                row[static_cast<std::size_t>(lane - access.first)] = stored_piece<Memory, Register, N>(warp, instruction, lane);
-            const RangeLock lock(warp, *target.region, target.offset, total);
-            check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, AccessKind::write,
-                      reinterpret_cast<const std::byte*>(row.data()));
-            std::memcpy(target.region->data + target.offset, row.data(), total);
-            return;
+    Staging staging;
+    for (int part = 0; part < N; ++part) {
+        const Register* from = warp.source<Register>(instruction.operand[1 + part]);
+        for (int lane = 0; lane < kLanes; ++lane) {
+            const auto value = static_cast<Memory>(from[lane]);
+            std::memcpy(staging.data() + sizeof value * static_cast<std::size_t>(lane * N + part), &value, sizeof value);
         }
     }
-    for_each_lane(warp.mask, [&](int lane) {
-        const std::uint64_t address = access.address[lane];
-        const Target place = resolve(warp, instruction, address, W, bytes);
-        std::byte* to = place_of(warp, instruction, lane, place, address, bytes, true);
-        if (!to) return;
-        const Piece<Memory, N> value = stored_piece<Memory, Register, N>(warp, instruction, lane);
-        if (place.region) {
-            const RangeLock lock(warp, *place.region, place.offset, bytes);
-            check_piece(warp, instruction, *place.region, place.offset, bytes, lane, AccessKind::write, false,
-                        reinterpret_cast<const std::byte*>(&value));
-            std::memcpy(to, &value, sizeof value);
-        } else {
-            std::memcpy(to, &value, sizeof value);
-        }
-    });
+    store_pieces(warp, instruction, W, sizeof(Memory) * N, staging);
 }
 
 template <class Memory, class Register>
@@ -298,26 +305,27 @@ void load_parameters(Warp& warp, const Instruction& instruction) {
 }
 
 template <class Memory, class Register, int N>
-void add_width(OperationTable& table, const std::string& type) {
-    const std::string tail = "." + type + (N > 1 ? ".v" + std::to_string(N) : "");
+void add_width(OperationTable& table, std::string_view type) {
+    constexpr std::string_view vector = N == 1 ? "" : N == 2 ? ".v2" : ".v4";
     const std::string registers(N, sizeof(Register) == 8 ? 'W' : 'w'), sources(N, sizeof(Register) == 8 ? 'R' : 'r');
-    for (const std::string strength : {"", "volatile."}) {
-        table.add("ld." + strength + "global" + tail, registers + "A", load<Window::global, Memory, Register, N, AccessKind::read>);
-        table.add("ld." + strength + "shared" + tail, registers + "A", load<Window::shared, Memory, Register, N, AccessKind::read>);
-        table.add("ld." + strength + "local" + tail, registers + "A", load<Window::local, Memory, Register, N, AccessKind::read>);
-        table.add("ld." + strength + "generic" + tail, registers + "A", load<Window::generic, Memory, Register, N, AccessKind::read>);
-        table.add("st." + strength + "global" + tail, "A" + sources, store<Window::global, Memory, Register, N>);
-        table.add("st." + strength + "shared" + tail, "A" + sources, store<Window::shared, Memory, Register, N>);
-        table.add("st." + strength + "local" + tail, "A" + sources, store<Window::local, Memory, Register, N>);
-        table.add("st." + strength + "generic" + tail, "A" + sources, store<Window::generic, Memory, Register, N>);
+    const std::string from = registers + "A", to = "A" + sources;
+    for (const std::string_view strength : {"", "volatile."}) {
+        table.add({"ld.", strength, "global.", type, vector}, from, load<Window::global, Memory, Register, N, AccessKind::read>);
+        table.add({"ld.", strength, "shared.", type, vector}, from, load<Window::shared, Memory, Register, N, AccessKind::read>);
+        table.add({"ld.", strength, "local.", type, vector}, from, load<Window::local, Memory, Register, N, AccessKind::read>);
+        table.add({"ld.", strength, "generic.", type, vector}, from, load<Window::generic, Memory, Register, N, AccessKind::read>);
+        table.add({"st.", strength, "global.", type, vector}, to, store<Window::global, Memory, Register, N>);
+        table.add({"st.", strength, "shared.", type, vector}, to, store<Window::shared, Memory, Register, N>);
+        table.add({"st.", strength, "local.", type, vector}, to, store<Window::local, Memory, Register, N>);
+        table.add({"st.", strength, "generic.", type, vector}, to, store<Window::generic, Memory, Register, N>);
     }
-    table.add("ld.const" + tail, registers + "A", load<Window::global, Memory, Register, N, AccessKind::read>);
-    table.add("ld.global.nc" + tail, registers + "A", load<Window::global, Memory, Register, N, AccessKind::read_only>);
-    table.add("ld.param" + tail, registers, load_parameters<Memory, Register, N>);
+    table.add({"ld.const.", type, vector}, from, load<Window::global, Memory, Register, N, AccessKind::read>);
+    table.add({"ld.global.nc.", type, vector}, from, load<Window::global, Memory, Register, N, AccessKind::read_only>);
+    table.add({"ld.param.", type, vector}, registers, load_parameters<Memory, Register, N>);
 }
 
 template <class Memory, class Register>
-void add_type(OperationTable& table, const std::string& type) {
+void add_type(OperationTable& table, std::string_view type) {
     add_width<Memory, Register, 1>(table, type);
     add_width<Memory, Register, 2>(table, type);
     if constexpr (sizeof(Memory) * 4 <= 16) add_width<Memory, Register, 4>(table, type);
@@ -334,8 +342,6 @@ void add_memory_operations(OperationTable& table) {
     add_type<std::uint8_t, std::uint32_t>(table, "b8");
     add_type<std::uint32_t, std::uint32_t>(table, "b32");
     add_type<std::uint64_t, std::uint64_t>(table, "b64");
-    add_type<std::int32_t, std::uint64_t>(table, "s32");
-    add_type<std::uint32_t, std::uint64_t>(table, "u32");
 }
 
 }  // namespace simt

@@ -1,6 +1,7 @@
 // Operations: the table from an operation's name in the program file to the code that runs it.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,9 +23,9 @@ struct Operation {
 
 class OperationTable {
   public:
-    void add(std::string name, std::string operands, Handler run) {
-        table_.emplace(std::move(name), Operation{run, std::move(operands)});
-    }
+    // Out of line, with the name in parts: thousands of templates call it.
+    void add(std::initializer_list<std::string_view> name, std::string_view operands, Handler run);
+    void add(std::string_view name, std::string_view operands, Handler run) { add({name}, operands, run); }
     const Operation* find(const std::string& name) const {
         const auto found = table_.find(name);
         return found == table_.end() ? nullptr : &found->second;

@@ -159,6 +159,7 @@ Ending ending_of(const std::string& name) {
     if (name == "bra") return Ending::branch;
     if (name == "ret" || name == "exit") return Ending::leave;
     if (name == "bar.sync") return Ending::barrier;
+    if (name == "bar.warp.sync") return Ending::warp_barrier;
     if (name == "trap") return Ending::trap;
     return Ending::fall_through;
 }
@@ -290,6 +291,12 @@ std::vector<char> whole_file(const std::string& path) {
 }
 
 }  // namespace
+
+void OperationTable::add(std::initializer_list<std::string_view> name, std::string_view operands, Handler run) {
+    std::string whole;
+    for (const std::string_view part : name) whole += part;
+    table_.emplace(std::move(whole), Operation{run, std::string(operands)});
+}
 
 const OperationTable& operations() {
     static const OperationTable table = [] {

@@ -68,7 +68,7 @@ struct alignas(64) Instruction {
     std::uint32_t index = 0;  // place in Program::instruction_count: where its counters are
 };
 
-enum class Ending : std::uint8_t { fall_through, branch, leave, barrier, trap };
+enum class Ending : std::uint8_t { fall_through, branch, leave, barrier, warp_barrier, trap };
 
 struct Block {
     std::uint32_t first = 0, count = 0;  // straight-line instructions, the ending apart

@@ -40,21 +40,24 @@ inline constexpr std::uint64_t kSharedWindow = 0x0100'0000'0000'0000, kLocalWind
 
 class AddressSpace {
   public:
+    static constexpr std::uint64_t kFar = 1ull << 36;  // no index of 32 bits leads that far from its buffer
+
     Region& add(std::unique_ptr<Region> region) {
         const auto place = std::upper_bound(regions_.begin(), regions_.end(), region->base,
                                             [](std::uint64_t base, const auto& other) { return base < other->base; });
         return **regions_.insert(place, std::move(region));
     }
-    // The region that holds `address`, else the one whose edge lies nearest; null when there is none at all.
+    // The region that holds `address`, else the one whose edge lies nearest; null when even that is far away.
     Region* nearest(std::uint64_t address) const {
         const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
                                             [](std::uint64_t value, const auto& region) { return value < region->base; });
         Region* below = after == regions_.begin() ? nullptr : (after - 1)->get();
         Region* above = after == regions_.end() ? nullptr : after->get();
-        if (!below || !above) return below ? below : above;
-        const std::uint64_t past = address - below->base;
-        if (past < below->size) return below;
-        return past - below->size <= above->base - address ? below : above;
+        const std::uint64_t past = below ? address - below->base : 0;
+        if (below && past < below->size) return below;
+        const std::uint64_t behind = below ? past - below->size : kFar, before = above ? above->base - address : kFar;
+        if (std::min(behind, before) >= kFar) return nullptr;
+        return behind <= before ? below : above;
     }
     // Moves the regions for which `wanted` holds to `other`.
     template <class Wanted>

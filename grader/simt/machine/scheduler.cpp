@@ -78,6 +78,7 @@ class BlockEnd {
             case Ending::leave: leave(warp_, chosen); break;
             case Ending::trap: trap(chosen); break;
             case Ending::barrier: park(chosen); break;
+            case Ending::warp_barrier: park_in_warp(chosen); break;
         }
         group_.lanes &= ~chosen;
         return group_.lanes ? block_.next : kNoBlock;
@@ -110,13 +111,44 @@ class BlockEnd {
         const std::uint32_t id = warp_.source<std::uint32_t>(block_.last.operand[0])[lane];
         const std::uint32_t count = block_.last.operand[1];
         const std::uint32_t threads = count == kAbsent ? 0 : warp_.source<std::uint32_t>(count)[lane];
-        warp_.parked.push_back({block_.next, lanes, id & 15, threads, block_.last.site});
+        warp_.parked.push_back({block_.next, lanes, block_.last.site, false, 0, id & 15, threads});
+    }
+
+    // Each lane brings a mask of its own; lanes that bring the same one wait together.
+    void park_in_warp(LaneMask lanes) {
+        const auto* masks = warp_.source<std::uint32_t>(block_.last.operand[0]);
+        while (lanes != 0) {
+            const LaneMask mask = masks[first_lane(lanes)];
+            LaneMask same = 0;
+            for_each_lane(lanes, [&](int lane) { same |= masks[lane] == mask ? 1u << lane : 0u; });
+            warp_.parked.push_back({block_.next, same, block_.last.site, true, mask, 0, 0});
+            lanes &= ~same;
+        }
     }
 
     Warp& warp_;
     const Block& block_;
     Group& group_;
 };
+
+// Lets the lanes go on whose whole mask has come (lanes that have ended do not count). True if there were any.
+bool release_in_warp(Warp& warp) {
+    for (const Parked& first : warp.parked) {
+        if (!first.for_warp) continue;
+        const LaneMask mask = first.mask;
+        LaneMask come = 0;
+        for (const Parked& parked : warp.parked)
+            if (parked.for_warp && parked.mask == mask) come |= parked.lanes;
+        if ((mask & warp.alive & ~come) != 0) continue;
+        for (const Parked& parked : warp.parked)
+            if (parked.for_warp && parked.mask == mask) join(warp, parked.block, parked.lanes, 0);
+        std::erase_if(warp.parked, [mask](const Parked& parked) { return parked.for_warp && parked.mask == mask; });
+        warp.epoch += 1;
+        warp.stamp = 0;
+        return true;
+    }
+    return false;
+}
 
 bool over_budget(Warp& warp, const Block& block, const Group& group) {
     Launch& launch = *warp.block->launch;
@@ -138,7 +170,7 @@ bool over_budget(Warp& warp, const Block& block, const Group& group) {
 Outcome run_warp(Warp& warp) {
     const Function& function = *warp.block->launch->function;
     std::uint32_t turn = 0;
-    while (!warp.groups.empty()) {
+    while (!warp.groups.empty() || release_in_warp(warp)) {
         Group group = take_next(warp);
         for (;;) {
             const Block& block = function.blocks[group.block];
@@ -211,7 +243,7 @@ void start_block(ThreadBlock& block, Launch& launch, Worker& worker, std::uint64
     block.linear = linear;
     block.index = block_index(launch, linear);
     block.epoch = block.many_stamp = 0;
-    block.floor = 0;
+    block.floor = kFirstCell;
     block.first_turn = 0;
     const std::uint64_t shared = std::uint64_t{launch.function->shared_bytes} + launch.dynamic_shared;
     block.shared_memory.assign(shared, std::byte{0});
@@ -228,7 +260,7 @@ bool release_barriers(ThreadBlock& block) {
         for (const Warp& warp : block.warps) {
             alive += static_cast<std::uint32_t>(lane_count(warp.alive));
             for (const Parked& parked : warp.parked)
-                if (parked.barrier == id) {
+                if (!parked.for_warp && parked.barrier == id) {
                     arrived += static_cast<std::uint32_t>(lane_count(parked.lanes));
                     wanted = std::max(wanted, parked.threads);
                 }
@@ -237,8 +269,8 @@ bool release_barriers(ThreadBlock& block) {
         released = true;
         for (Warp& warp : block.warps) {
             for (const Parked& parked : warp.parked)
-                if (parked.barrier == id) join(warp, parked.block, parked.lanes, 0);
-            std::erase_if(warp.parked, [id](const Parked& parked) { return parked.barrier == id; });
+                if (!parked.for_warp && parked.barrier == id) join(warp, parked.block, parked.lanes, 0);
+            std::erase_if(warp.parked, [id](const Parked& parked) { return !parked.for_warp && parked.barrier == id; });
         }
     }
     return released;
@@ -248,7 +280,7 @@ void pass_barrier(ThreadBlock& block, Worker& worker) {
     worker.barriers += 1;
     block.epoch += 1;
     block.many_stamp = 0;
-    block.floor = worker.next_stamp << kCellShift;
+    block.floor = std::max(kFirstCell, worker.next_stamp << kCellShift);
     for (Warp& warp : block.warps) warp.stamp = 0;
 }
 
@@ -372,6 +404,7 @@ void report_unsupported(Warp& warp, const Instruction& instruction) {
 void add_control_operations(OperationTable& table) {  // their meaning lies in BlockEnd
     for (const char* name : {"bra", "ret", "exit", "trap"}) table.add(name, "", report_unsupported);
     table.add("bar.sync", "ro", report_unsupported);
+    table.add("bar.warp.sync", "r", report_unsupported);
 }
 
 }  // namespace simt

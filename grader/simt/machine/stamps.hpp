@@ -16,6 +16,7 @@ namespace simt {
 using Cell = std::uint32_t;
 inline constexpr int kCellShift = 6;
 inline constexpr Cell kCellAtomic = 1u << 5, kCellLane = 31;
+inline constexpr Cell kFirstCell = 1u << kCellShift;  // below lies nobody
 inline constexpr std::uint32_t kMostStamps = 1u << (32 - kCellShift);
 inline constexpr std::uint32_t kNoOrder = 0xffffffffu;
 

@@ -53,11 +53,15 @@ struct Group {
     std::uint32_t back_edges = 0;  // since another group of the warp had its turn
 };
 
+// Lanes that wait: for threads of their block, or for the lanes of their warp that a mask names.
 struct Parked {
     std::uint32_t block;  // where they go on
     LaneMask lanes;
-    std::uint32_t barrier, threads;  // threads: how many it waits for; 0 = all of the block
     std::uint16_t site;
+    bool for_warp = false;
+    LaneMask mask = 0;            // for_warp: whom they wait for
+    std::uint32_t barrier = 0;    // else: its number, and how many threads it waits for; 0 = all of the block
+    std::uint32_t threads = 0;
 };
 
 struct Warp {

@@ -1,0 +1,152 @@
+"""One case on the real GPU, judged as on the software GPU: twice on fresh inputs, all values compared with PyTorch.
+
+The second run replays the plan as a captured CUDA graph, on the device that the first left behind. Inputs are drawn
+here, in the parent; results are compared here too, and the expected values never leave this process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from grader.cache import ToolMissing
+from grader.compare import Comparison, compare
+from grader.cuda.session import RealGPU, ReplayFailed
+from grader.cuda.timing import Times, gigabytes_per_second
+from grader.explain import Observation
+from grader.inputs import poisoned
+from grader.puzzle import Buffer, Case, Part, buffer_bytes, call_by_name
+from grader.simt.software import RunResult
+from grader.trial import Ran, Trial, launches_of
+from grader.verdict import Stage, Timing
+
+HOWS = ("stream", "graph")
+# float64 copies that a comparison holds at its peak, in bytes for each byte of the part's buffers
+_COMPARING = 8
+
+
+@dataclass(frozen=True)
+class CudaTrial(Trial):
+    """A recorded case and the GPU that it was recorded for."""
+
+    gpu: RealGPU = field(kw_only=True)
+
+    def run_on_gpu(self) -> Ran:
+        """Runs twice; stops after a run that shows something. Raises ToolMissing where the GPU is not to be had."""
+        begun = time.perf_counter()
+        ran = Ran(self._result(None))
+        try:
+            self.gpu.load(self.plan, self.build.cubin)
+            for run, how in enumerate(HOWS):
+                memory, inputs = self._memory(run)
+                replayed(self.gpu, self.part, memory, how=how, run=run)
+                self._judge_values(ran, memory, compare(self.part, self.case, inputs, memory), inputs, run)
+                if ran.observations:
+                    break
+        except ReplayFailed as failed:
+            self._blame(ran, failed)
+        ran.result = replace(ran.result, device=self.gpu.name)
+        ran.seconds = time.perf_counter() - begun
+        return ran
+
+    def bench(self) -> tuple[Ran, Timing | None]:
+        """The case timed, and the values judged that the last timed run left. Raises ToolMissing."""
+        ran = Ran(self._result(None))
+        if not fits(self.part, self.case):
+            return ran, None
+        begun = time.perf_counter()
+        times = None
+        try:
+            memory, inputs = self._memory(0)
+            self.gpu.load(self.plan, self.build.cubin)
+            self.gpu.fill(inputs)
+            times = self.gpu.time("graph", poison_of(self.part, 0))
+            self.gpu.read({buffer.name: memory[buffer.name] for buffer in self.part.results})
+            self._judge_values(ran, memory, compare(self.part, self.case, inputs, memory), inputs, 0)
+        except ReplayFailed as failed:
+            self._blame(ran, failed)
+        ran.result = replace(ran.result, device=self.gpu.name)
+        ran.seconds = time.perf_counter() - begun
+        return ran, None if times is None else timing(self.gpu.name, self.part, self.case, times)
+
+    def _judge_values(
+        self,
+        ran: Ran,
+        memory: Mapping[str, torch.Tensor],
+        comparison: Comparison,
+        inputs: Mapping[str, torch.Tensor],
+        run: int,
+    ) -> None:
+        unwritten = {buffer.name: _still_poisoned(buffer, memory[buffer.name], run) for buffer in self.part.results}
+        seen = RunResult(findings=[], counters={}, unwritten=unwritten, writer_line=lambda _buffer, _element: None)
+        self._judge(ran, seen, comparison, inputs)
+
+    def _blame(self, ran: Ran, failed: ReplayFailed) -> None:
+        """A fault or a hang is the kernel's; anything else says nothing about it."""
+        if failed.kind == "unavailable":
+            raise ToolMissing(str(failed)) from failed
+        last = next(iter(launches_of(self.plan)[-1:]), None)
+        kind, facts = "endless_loop", {"variant": "gpu", "reason": str(failed)}
+        if failed.kind == "fault":
+            kind = "device_trap"
+        ran.stage = Stage.run
+        ran.observations = [
+            Observation(kind, line=last.line if last else None, kernel=last.kernel if last else None, facts=facts)
+        ]
+        ran.result = replace(ran.result, passed=False)
+
+
+def replayed(gpu: RealGPU, part: Part, memory: Mapping[str, torch.Tensor], *, how: str, run: int = 0) -> None:
+    """One replay of the loaded plan on `memory`, a contiguous CPU tensor per buffer, which then holds the results."""
+    gpu.fill({buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.is_read})
+    gpu.run(how, poison_of(part, run))
+    gpu.read({buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.role != "in"})
+
+
+def poison_of(part: Part, run: int) -> dict[str, str]:
+    """What the elements of results and workspaces hold before a run, in hexadecimal, by buffer."""
+    return {buffer.name: _poison(buffer, run) for buffer in part.buffers if not buffer.is_read}
+
+
+def timing(device: str, part: Part, case: Case, times: Times) -> Timing:
+    """Times as the verdict has them."""
+    moved = int(call_by_name(part.work, case.params).bytes)
+    return Timing(
+        device=device,
+        ms=times.median,
+        interval_ms=times.interval,
+        gb_per_s=gigabytes_per_second(moved, times.median),
+        runs=len(times.ms),
+        cold_l2=True,
+    )
+
+
+def fits(part: Part, case: Case) -> bool:
+    """Whether this machine's free memory holds the case and its comparison; where nobody can say, we hope."""
+    needed = _COMPARING * sum(buffer_bytes(buffer, case.params) for buffer in part.buffers)
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, ValueError, StopIteration):
+        return True
+    return needed <= free
+
+
+def _poison(buffer: Buffer, run: int) -> str:
+    one = poisoned(type(buffer)(buffer.name, buffer.dtype, 1), Case(), run)
+    return one.view(torch.uint8).numpy().tobytes().hex()
+
+
+def _still_poisoned(buffer: Buffer, got: torch.Tensor, run: int) -> dict[str, Any]:
+    if buffer.role != "out":
+        return {"count": 0, "first": 0, "ranges": []}
+    words = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[buffer.dtype.bytes]
+    pattern = int.from_bytes(bytes.fromhex(_poison(buffer, run)), "little", signed=True)
+    left = got.reshape(-1).view(words) == pattern
+    count = int(left.sum())
+    return {"count": count, "first": int(left.nonzero()[0]) if count else 0, "ranges": []}

@@ -1,0 +1,218 @@
+"""A verdict in the terminal: steps, findings with their lines, and what to do next."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from grader.report import Surroundings, print_part, print_summary
+from grader.report.counts import beside_reference
+from grader.report.excerpt import excerpt
+from grader.verdict import CaseResult, Finding, FirstWrong, GoalResult, PartVerdict, Stage, State, Verdict
+
+SOURCE = "\n".join(f"line {number};" for number in range(1, 40))
+AROUND = Surroundings(number=2, title="Tiled GEMM", index=3, parts=8, source=SOURCE, hints=3, following="2.4")
+RACE = Finding(
+    kind="data_race",
+    severity="error",
+    title="data race",
+    message="Two threads use `Bs[2][0]` at the same time.",
+    why="Nothing orders read → next write.",
+    file="puzzles/3_gemm_tiled.cu",
+    line=14,
+    block=(0, 0, 0),
+    thread=(0, 2, 0),
+    other_line=16,
+    count=15,
+    marks=((14, "thread (0,2) writes here"), (16, "thread (0,0) may still be reading here")),
+)
+WRONG = PartVerdict(
+    part="gemm_tiled",
+    label="2.3",
+    state=State.wrong,
+    device="software",
+    seed=7,
+    stage=Stage.run,
+    file="puzzles/3_gemm_tiled.cu",
+    findings=(RACE,),
+    cases=(
+        CaseResult("software", "one tile", {"M": 1, "N": 1, "K": 1}, passed=True),
+        CaseResult("software", "one tile", {"M": 16, "N": 16, "K": 16}, passed=True),
+        CaseResult("software", "several tiles", {"M": 65, "N": 33, "K": 17}, passed=False),
+    ),
+    not_reached=("thin", "primes"),
+    seconds={"build": 0.6, "run": 0.8},
+)
+EXPECTED = """\
+Puzzle 2 Tiled GEMM · part 3 of 8, gemm_tiled · software GPU (no timing)
+
+  ✔ compiles                                                 0.6 s
+  ✔ one tile       M N K = 1 1 1, 16 16 16                   right
+  ✘ several tiles  M N K = 65 33 17                          data race
+  – not reached    thin, primes
+
+  Two threads use Bs[2][0] at the same time. It happens 15 times.
+
+    3_gemm_tiled.cu
+  ▶ 14 │ line 14;
+       │ └─ thread (0,2) writes here
+    15 │ line 15;
+  ▶ 16 │ line 16;
+       │ └─ thread (0,0) may still be reading here
+  Why    Nothing orders read → next write.
+
+  NOT PASSED · 1 fault · 1 of 4 groups                             1.4 s, seed 7 (tried first next time)
+  Next   grader hint 2.3 (0 of 3 seen) · grader explain data_race · grader check 2.3 --case
+         M=65,N=33,K=17
+
+"""
+
+
+def shown(part: PartVerdict, around: Surroundings = AROUND, width: int = 104) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    print_part(console, part, around)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_wrong_part_reads_as_designed() -> None:
+    assert shown(WRONG) == EXPECTED
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+def test_no_width_breaks_it_and_no_line_ends_in_blanks(width: int) -> None:
+    lines = shown(WRONG, width=width).splitlines()
+    assert not [line for line in lines if line != line.rstrip()]
+    assert "data_race" in " ".join(lines)
+
+
+def test_findings_with_one_reason_are_told_together() -> None:
+    second = replace(RACE, message="Another.", marks=((15, "also here"),))
+    text = shown(replace(WRONG, findings=(RACE, second)))
+    assert text.count("  Why ") == 1
+    assert "└─ also here" in text
+    assert "2 faults" in text
+
+
+def test_many_findings_are_cut_and_counted() -> None:
+    many = tuple(replace(RACE, why=f"reason {number}") for number in range(6))
+    text = shown(replace(WRONG, findings=many))
+    assert "reason 2" in text
+    assert "reason 3" not in text
+    assert "and 3 more" in text
+
+
+def test_a_compile_error_has_the_original_below() -> None:
+    error = Finding(
+        "compile_error", "error", "does not compile", "A `;` is missing.", "", "a.cu", 4, marks=((4, 'expected a ";"'),)
+    )
+    text = shown(replace(WRONG, stage=Stage.build, findings=(error,), cases=(), not_reached=(), seconds={"build": 0.4}))
+    assert "✘ compiles" in text
+    assert '└─ expected a ";"' in text
+    unplaced = replace(error, line=None, marks=(), original="too much shared data")
+    assert "nvcc: too much shared data" in shown(replace(WRONG, stage=Stage.build, findings=(unplaced,), cases=()))
+
+
+def test_wrong_values_come_with_their_pattern() -> None:
+    case = replace(
+        WRONG.cases[2],
+        checked=10,
+        wrong=3,
+        first_wrong=FirstWrong("C", (0, 1), 1.0, 2.0),
+        pattern="only the last row is wrong",
+    )
+    finding = replace(RACE, kind="wrong_values", title="wrong values")
+    text = shown(replace(WRONG, stage=Stage.compare, cases=(case,), findings=(finding,)))
+    assert "only the last row is wrong" in text
+
+
+def test_a_passed_part_names_the_next_and_stands_beside_the_reference() -> None:
+    counts = {"kernels": {"k": {"warp_instructions": 300, "global_load_sectors": 8, "global_store_sectors": 4}}}
+    reference = {"kernels": {"r": {"warp_instructions": 100, "global_load_sectors": 8, "global_store_sectors": 4}}}
+    passed = replace(WRONG, state=State.passed, stage=Stage.done, findings=(), cases=WRONG.cases[:2], not_reached=())
+    text = shown(replace(passed, counters=counts, reference_counters=reference))
+    assert "PASSED · 1 of 1 groups" in text
+    assert "Next   grader check 2.4" in text
+    assert "as many bytes, 3.00 × the instructions" in text
+    assert "tried first" not in text
+
+
+def test_without_a_reference_nothing_is_compared() -> None:
+    assert beside_reference({"kernels": {"k": {"warp_instructions": 3}}}, {}) == ""
+    assert beside_reference({}, {}) == ""
+
+
+def test_an_open_goal_is_right_and_says_what_is_missing() -> None:
+    finding = replace(
+        RACE, kind="goal_missed", title="goal open", message="A grid that does not grow. It has 9 blocks."
+    )
+    text = shown(
+        replace(
+            WRONG,
+            state=State.goal_open,
+            stage=Stage.goal,
+            findings=(finding,),
+            cases=WRONG.cases[:2],
+            not_reached=(),
+            goals=(GoalResult("fixed grid", "A grid that does not grow.", reached=False),),
+        )
+    )
+    assert "RIGHT, GOAL OPEN · 1 goal open" in text
+    assert "○ fixed grid" in text
+
+
+def test_a_part_not_started_is_told_where_to_write() -> None:
+    text = shown(replace(WRONG, state=State.not_started))
+    assert "NOT STARTED" in text
+    assert "Your part is between the lines" in text
+    assert "write it, then grader check 2.3" in text
+
+
+def test_an_unchecked_part_says_why_and_sends_to_the_doctor() -> None:
+    text = shown(replace(WRONG, state=State.unchecked, findings=(), cases=(), reason="Nvcc is missing: install it."))
+    assert "Nvcc is missing" in text
+    assert "COULD NOT BE CHECKED HERE" in text
+    assert "grader doctor" in text
+
+
+def test_what_was_printed_is_shown_and_cannot_be_markup() -> None:
+    assert "[red]hello[/red]" in shown(replace(WRONG, printed="[red]hello[/red]"))
+
+
+def test_the_summary_names_what_was_not_looked_at() -> None:
+    console = Console(file=io.StringIO(), width=100, highlight=False)
+    print_summary(console, Verdict("p", "Tiled GEMM", (WRONG,), ("2.4", "2.5")), 2, stopped=True)
+    print_summary(console, Verdict("p", "Tiled GEMM", (replace(WRONG, state=State.passed),)), 2, stopped=True)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "Not looked at: 2.4, 2.5" in text
+    assert "Puzzle 2 Tiled GEMM is passed." in text
+
+
+def test_an_excerpt_leaves_out_what_lies_between_distant_lines() -> None:
+    lines = [
+        line.plain
+        for line in excerpt(SOURCE, "a.cu", [(30, "there"), (2, "here"), (2, "and here"), (99, "nowhere")], 80)
+    ]
+    assert lines == [
+        "    a.cu",
+        "  ▶  2 │ line 2;",
+        "       │ └─ here",
+        "       │ └─ and here",
+        "       ⋮",
+        "  ▶ 30 │ line 30;",
+        "       │ └─ there",
+    ]
+
+
+def test_an_excerpt_shows_no_characters_that_act_on_the_terminal() -> None:
+    (_, line, _) = excerpt("\tint x; // \x1b[2J\x07", "a.cu", [(1, "here")], 80)
+    assert line.plain == "  ▶ 1 │     int x; // [2J"
+
+
+def test_no_line_in_the_file_no_excerpt() -> None:
+    assert excerpt("", "a.cu", [(5, "x")], 80) == []
+    assert excerpt("x", "a.cu", [], 80) == []
