@@ -1,6 +1,6 @@
 """IEEE 754 results worked out in exact arithmetic: what a rounded operation must give, to the bit.
 
-Values travel as bit patterns, since NaN and -0 do not compare. A NaN result is None: which NaN is the caller's business.
+Values travel as bit patterns, since NaN and -0 do not compare. A NaN result is None: which NaN, the caller knows.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def multiply(form: Format, a: int, b: int, mode: str) -> int | None:
 
 
 def fused(form: Format, a: int, b: int, c: int, mode: str) -> int | None:
-    """a * b + c, rounded once."""
+    """A * b + c, rounded once."""
     if any(is_nan(form, x) for x in (a, b, c)):
         return None
     negative = is_negative(form, a) != is_negative(form, b)

@@ -162,7 +162,7 @@ def _result_is_defined(op: Op, walk: Walk, defined: set[int]) -> bool:
 def result_shapes(code: Straight) -> dict[str, tuple[int, bool]]:
     """Number of results, and whether there is an effect, by the name of an operation."""
     shapes = {op.name: (len(op.results), op.effect) for op in code.ops}
-    return shapes | {name: (1, False) for name in COPIES}
+    return shapes | dict.fromkeys(COPIES, (1, False))
 
 
 def walk_program(program: Program, function: Function, shapes: dict[str, tuple[int, bool]], seed: int) -> Walk:
@@ -219,5 +219,3 @@ def _track(walk: Walk, name: str, operands: list[int]) -> None:
         decides = name == "track.logical_or"
         known = [good and value == decides for good, value in zip(values[:2], values[2:], strict=True)]
         walk.registers[target] = int(all(values[:2]) or any(known))
-
-

@@ -6,6 +6,7 @@ table: r and R are 32- and 64-bit registers, p is a predicate (0 or 1).
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -114,8 +115,6 @@ def run(
 
 
 def _batch(machine: Machine, results: str, sources: str, values: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    import ctypes
-
     machine.remove_buffers()
     count = len(values)
     kept = []

@@ -6,7 +6,7 @@ import random
 import re
 
 _TOKEN = re.compile(r"[\w.%$]+|\S")
-_BYTES = "0123456789abcdefxUL%$@!._,;:|{}[]()<>+-~=\"/*\\ \n\t\0\u00e9"
+_BYTES = '0123456789abcdefxUL%$@!._,;:|{}[]()<>+-~="/*\\ \n\t\0\u00e9'
 
 
 def mutated(text: str, rng: random.Random) -> str:
@@ -44,8 +44,12 @@ def _change_alike(text: str, rng: random.Random) -> str:
     if not found:
         return text
     token = rng.choice(found)
-    alike = [item for item in found if item.group()[0] == token.group()[0] and ("." in item.group()) == ("." in token.group())]
-    return text[: token.start()] + rng.choice(alike).group() + text[token.end() :]
+    alike = [item.group() for item in found if _likeness(item.group()) == _likeness(token.group())]
+    return text[: token.start()] + rng.choice(alike) + text[token.end() :]
+
+
+def _likeness(token: str) -> tuple[str, bool]:
+    return token[0], "." in token
 
 
 def _change_number(text: str, rng: random.Random) -> str:

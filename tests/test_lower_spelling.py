@@ -223,7 +223,7 @@ SEVERAL = [
         ["mad.lo.cc.b32 r, p, r, r, r", "madc.hi.u32 r, r, r, 0x0, p"],
     ),
     ("setp.eq.s32 %p0, %r1, 0; @%p0 trap;", ["setp.eq.b32 p, _, r, 0x0", "@p trap"]),
-    ("@!%p1 mov.u32 %r0, %r1;", ["@!p mov.b32 r, r"]),
+    ("@!%p1 mov.u32 %r0, 5;", ["@!p mov.b32 r, 0x5"]),
     ("prefetch.global.L2 [%rd1];", []),
 ]
 

@@ -8,7 +8,7 @@ import pytest
 
 from grader.simt.lower import lower
 from tests.lane_walk import result_shapes, straight, walk_program, walk_straight
-from tests.ptx_snippets import FIXTURES, kernel
+from tests.ptx_snippets import FIXTURES
 
 WALKS = 24
 

@@ -25,9 +25,8 @@ def kernels() -> dict[str, set[tuple[str, int]]]:
         if match := re.match(r"__global__ void (\w+)", line):
             name = match[1]
             found[name] = set()
-        if match := re.search(r"// -> (\w+)", line):
-            if name:
-                found[name].add((match[1], number))
+        if (match := re.search(r"// -> (\w+)", line)) and name:
+            found[name].add((match[1], number))
     return found
 
 

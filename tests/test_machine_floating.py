@@ -8,15 +8,15 @@ import random
 import struct
 from pathlib import Path
 
-import exact
-import one_instruction
 import pytest
-from exact import F32, F64, MODES, Format
+
+from tests import exact, one_instruction
+from tests.exact import F32, F64, MODES, Format
 
 _NAN = {F32: 0x7FFFFFFF}
 _LETTER = {F32: "r", F64: "R"}
 _TYPE = {F32: "f32", F64: "f64"}
-_EXACT = {"add": exact.add, "mul": exact.multiply, "div": exact.divide, "fma": exact.fused}
+_EXACT: dict[str, exact.Operation] = {"add": exact.add, "mul": exact.multiply, "div": exact.divide, "fma": exact.fused}
 
 
 def edges(form: Format) -> list[int]:
@@ -37,9 +37,10 @@ def tuples(form: Format, width: int, extra: int = 600) -> list[tuple[int, ...]]:
     def one() -> int:
         if rng.random() < 0.5:
             return rng.getrandbits(form.bits)
-        return (near + rng.randrange(-8, 8) * (1 << (form.significand - 1))) ^ rng.getrandbits(form.significand - 1) ^ (
-            form.sign if rng.random() < 0.5 else 0
+        close_to_one = (
+            near + rng.randrange(-8, 8) * (1 << (form.significand - 1)) + rng.getrandbits(form.significand - 1)
         )
+        return close_to_one | (form.sign * rng.getrandbits(1))
 
     return chosen + [tuple(one() for _ in range(width)) for _ in range(extra)]
 

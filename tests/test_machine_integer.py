@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import random
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-import exact
-import one_instruction
 import pytest
-from exact import F32, F64
+
+from tests import exact, one_instruction
+from tests.exact import F32, F64
 
 _WIDTHS = {"s16": 16, "u16": 16, "b16": 16, "s32": 32, "u32": 32, "b32": 32, "s64": 64, "u64": 64, "b64": 64}
 _ALL = sorted(_WIDTHS)
@@ -37,7 +38,24 @@ def held(kind: str, value: int) -> int:
 def edges(kind: str) -> list[int]:
     width = _WIDTHS[kind]
     top = 1 << (width - 1)
-    return [0, 1, 2, 3, 31, 32, 33, 63, 64, 255, top - 1, top, top + 1, 2 * top - 1, 2 * top - 2, 0x5A5A5A5A % (2 * top)]
+    return [
+        0,
+        1,
+        2,
+        3,
+        31,
+        32,
+        33,
+        63,
+        64,
+        255,
+        top - 1,
+        top,
+        top + 1,
+        2 * top - 1,
+        2 * top - 2,
+        0x5A5A5A5A % (2 * top),
+    ]
 
 
 def tuples(kind: str, width: int) -> list[tuple[int, ...]]:
@@ -114,7 +132,9 @@ def test_minimum_maximum_and_comparisons_know_the_sign(tmp_path: Path, kind: str
 @pytest.mark.parametrize("kind", _ALL)
 def test_shifts_clamp_at_the_register_width(tmp_path: Path, kind: str) -> None:
     width = _WIDTHS[kind]
-    values = [(a, n) for a in edges(kind) for n in (0, 1, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 0x80000000, 0xFFFFFFFF)]
+    values = [
+        (a, n) for a in edges(kind) for n in (0, 1, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 0x80000000, 0xFFFFFFFF)
+    ]
     operation = f"shl.{kind}" if kind[0] == "b" else f"shr.{kind}"
     got = one_instruction.run(tmp_path, operation, letter(kind), letter(kind) + "r", values)
     for (a, n), (bits,) in zip(values, got, strict=True):
@@ -126,7 +146,9 @@ def test_shifts_clamp_at_the_register_width(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["s32", "u32", "s64", "u64"])
 def test_bit_fields(tmp_path: Path, kind: str) -> None:
     width = _WIDTHS[kind]
-    values = [(a, p, n) for a in edges(kind) for p in (0, 1, 7, 31, 32, 63, 64, 255, 256) for n in (0, 1, 8, 32, 64, 200)]
+    values = [
+        (a, p, n) for a in edges(kind) for p in (0, 1, 7, 31, 32, 63, 64, 255, 256) for n in (0, 1, 8, 32, 64, 200)
+    ]
 
     def extracted(a: int, position: int, length: int) -> int:
         position, length = position & 255, length & 255
@@ -167,7 +189,8 @@ def test_floats_become_integers_by_clamping(tmp_path: Path, source: str, to: str
     form = F32 if source == "f32" else F64
     rng = random.Random(11)
     bits_of = exact.f32_bits if source == "f32" else exact.f64_bits
-    numbers = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 32767.5, 65535.0, -32768.0, 2.0**31, -(2.0**31), 2.0**32, 2.0**63, 1e30]
+    numbers = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 32767.5, 65535.0, -32768.0]
+    numbers += [2.0**31, -(2.0**31), 2.0**32, 2.0**63, 1e30]
     values = [(bits_of(x),) for x in numbers] + [(form.infinity,), (form.infinity | form.sign,), (form.infinity | 1,)]
     values += [(bits_of(rng.randrange(-(1 << 20), 1 << 20) / 16),) for _ in range(500)]
     width = _WIDTHS[to]
@@ -198,7 +221,8 @@ def _integral(number: Fraction, mode: str) -> int:
 def test_integers_become_floats_rounded_once(tmp_path: Path, to: str, source: str, mode: str) -> None:
     form = F32 if to == "f32" else F64
     values = tuples(source, 1)
-    got = one_instruction.run(tmp_path, f"cvt.{mode}.{to}.{source}", "r" if form is F32 else "R", letter(source), values)
+    letters = "r" if form is F32 else "R"
+    got = one_instruction.run(tmp_path, f"cvt.{mode}.{to}.{source}", letters, letter(source), values)
     for (bits,), (result,) in zip(values, got, strict=True):
         expected = exact.rounded(form, Fraction(number(source, bits)), mode)
         assert result == expected, f"{bits:#x}: {result:#x} instead of {expected:#x}"
@@ -206,7 +230,8 @@ def test_integers_become_floats_rounded_once(tmp_path: Path, to: str, source: st
 
 def test_a_predicate_can_be_combined_while_it_is_made(tmp_path: Path) -> None:
     values = [(a, b, c) for a, b in itertools.product((0, 1, 2), repeat=2) for c in (0, 1)]
-    for name, combine in {"and": lambda x, c: x & c, "or": lambda x, c: x | c, "xor": lambda x, c: x ^ c}.items():
+    combinations: dict[str, Callable[[int, int], int]] = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
+    for name, combine in combinations.items():
         got = one_instruction.run(tmp_path, f"setp.lt.{name}.s32", "pp", "rrp", values)
         for (a, b, c), (p, q) in zip(values, got, strict=True):
             assert (p, q) == (combine(int(a < b), c), combine(int(a >= b), c))

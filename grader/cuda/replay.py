@@ -231,12 +231,12 @@ def serve(replay: Replay, requests: BinaryIO, replies: BinaryIO) -> None:
                 raise WireBroken("a request of no known kind")
 
 
-def main() -> int:
-    """Serves on the process's own standard streams; what a kernel prints goes where errors go."""
+def main(api: Any = None) -> int:
+    """Serves on the process's own standard streams; what a kernel prints goes where errors go. `api` as in Driver."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
-        driver = Driver()
+        driver = Driver(api)
         facts = driver.facts()
         sensors = Sensors(facts.uuid)
         send(replies, {"device": asdict(facts), "driver": sensors.driver()})

@@ -1,8 +1,8 @@
 """Counters: what the machine counted by instruction, added up by kernel and by source line.
 
-Names follow Nsight Compute's Source page where it has the same number. A request is one memory instruction of one warp; a
-sector is 32 bytes of global memory; a wavefront is one pass over the 32 banks of shared memory. `…_ideal` is the fewest
-that could serve the same lanes. All counts are those of the PTX, "as written".
+Names follow Nsight Compute's Source page where it has the same number. A request is one memory instruction of one
+warp; a sector is 32 bytes of global memory; a wavefront is one pass over the 32 banks of shared memory. `…_ideal` is
+the fewest that could serve the same lanes. All counts are those of the PTX, "as written".
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ _ACCESS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
 
 
 def add_up(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Reports of a run's launches → {"kernels": {name: counts}, "lines": {line: counts}}; lines are strings, as in JSON."""
+    """Reports of a run's launches → {"kernels": {name: counts}, "lines": {line: counts}}, lines as strings."""
     kernels: dict[str, dict[str, Any]] = {}
     lines: dict[str, dict[str, Any]] = {}
     for report in reports:
         counted = report["counters"]
         kernel = kernels.setdefault(report["kernel"], {"launches": 0})
-        _add(kernel, {"launches": 1, "divergent_branches": counted["divergent_branches"], "barriers": counted["barriers"]})
+        _add(
+            kernel,
+            {"launches": 1, "divergent_branches": counted["divergent_branches"], "barriers": counted["barriers"]},
+        )
         for line in counted["lines"]:
             counts = {name: line[name] for name in ("warp_instructions", "thread_instructions")}
             _add(kernel, counts)

@@ -13,8 +13,8 @@ Coordinates = tuple[int, int, int]
 class DeviceFinding:
     """One kind of fault at one line (or pair of lines), as often as it happened.
 
-    `block`, `thread` are (x, y, z) of its first instance, lowest block first. `index` counts elements of `buffer` and may
-    lie outside it. `facts` hold what else was seen, by name: bytes, address, space, write, other_block, other_thread, ….
+    `block`, `thread` are (x, y, z) of its first instance, lowest block first. `index` counts elements of `buffer` and
+    may lie outside it. `facts` hold what else was seen, by name: bytes, address, space, write, other_thread, ….
     """
 
     kind: str
@@ -41,12 +41,14 @@ def device_findings(
 
 
 def _causes(found: list[DeviceFinding]) -> list[DeviceFinding]:
-    """Without what only follows from a race: a value that is read before it is written, by the same line, in some orders."""
+    """Without what only follows from a race: a value that the same line reads before it is written, in some orders."""
     racy = {(f.facts.get("region"), line) for f in found if f.kind == "data_race" for line in (f.line, f.other_line)}
-    return [f for f in found if f.kind != "uninitialised_read" or (f.facts.get("region", "register"), f.line) not in racy]
+    return [
+        f for f in found if f.kind != "uninitialised_read" or (f.facts.get("region", "register"), f.line) not in racy
+    ]
 
 
-# What a learner should look at first: an access that is outside explains the values, races and loops that follow from it.
+# What a learner should look at first: an access outside a buffer explains the values, races and loops that follow.
 _ORDER = (
     "unsupported",
     "out_of_bounds_write",
@@ -63,9 +65,7 @@ def _rank(finding: DeviceFinding) -> tuple[int, int]:
     return place, finding.line or 0
 
 
-def _finding(
-    kernel: str, raw: Mapping[str, Any], element_bytes: Mapping[str, int], warp_budget: int
-) -> DeviceFinding:
+def _finding(kernel: str, raw: Mapping[str, Any], element_bytes: Mapping[str, int], warp_budget: int) -> DeviceFinding:
     size = element_bytes.get(raw["region"])
     return DeviceFinding(
         kind=raw["kind"],

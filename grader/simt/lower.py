@@ -103,9 +103,7 @@ class _ModuleLowering:
             returned_bytes=lowering.returned_bytes,
             constants32=emitter.constants(CONSTANT32),
             constants64=emitter.constants(CONSTANT64),
-            specials=[
-                Special(name, slots.slot[value]) for name, value in code.specials.items() if value in slots.slot
-            ],
+            specials=[Special(name, slots.slot[value]) for name, value in code.specials.items() if value in slots.slot],
             blocks=made_blocks,
             instructions=instructions,
         )

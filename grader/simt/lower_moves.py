@@ -90,7 +90,7 @@ def cvta(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
     parts = instruction.opcode.split(".")[1:]
     to = parts[:1] == ["to"]
     space = parts[to].partition("::")[0] if len(parts) > 1 + to else ""
-    if len(instruction.operands) != 2 or parts[-1] != "u64":
+    if len(instruction.operands) != 2 or parts[-1:] != ["u64"]:
         raise Unfit
     target, pointer = instruction.operands
     result = lowering.result(target, DOUBLE)

@@ -99,9 +99,7 @@ class Machine:
         if getattr(self, "_device", None):
             self._library.simt_device_destroy(self._device)
 
-    def add_buffer(
-        self, name: str, address: int, size: int, memory: int, *, initialised: bool, writable: bool
-    ) -> None:
+    def add_buffer(self, name: str, address: int, size: int, memory: int, *, initialised: bool, writable: bool) -> None:
         """Maps `size` bytes of host memory at `memory`; the caller keeps that memory until `remove_buffers`."""
         self._do("simt_add_buffer", name.encode(), address, size, memory, initialised, writable)
 

@@ -16,7 +16,7 @@ _SECTION = re.compile(r"^[ \t]*\.section[ \t]+([\w.$]+)\s*\{([^}]*)(?:\}|\Z)", r
 _SECTION_LABEL = re.compile(r"^\s*([\w$]+):", re.MULTILINE)
 _TOKEN = re.compile(
     r'"(?:[^"\\]|\\.)*"'
-    r"|0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+U?"
+    r"|0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?"
     r"|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+U?"
     r"|\.\w+|[%$_A-Za-z][\w.$%]*(?:::[\w.]+)*"
     r"|\S",

@@ -1,7 +1,7 @@
 """The software GPU: runs a Plan on the machine, on CPU tensors.
 
-A `SoftwareGPU` is one device with one module loaded: module variables keep their values from one run to the next, as they
-do between two calls on a GPU.
+A `SoftwareGPU` is one device with one module loaded: module variables keep their values from one run to the next, as
+they do between two calls on a GPU.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ class _Schedule:
 
 @dataclass
 class SoftwareGPU:
-    """Runs the plans of one build. Raises PtxError where the PTX cannot be read, MachineError where a plan is impossible."""
+    """Runs the plans of one build.
+
+    Raises PtxError where the PTX cannot be read, MachineError where a plan is impossible.
+    """
 
     build: Build
     _machine: Machine = field(init=False, repr=False)
@@ -90,9 +93,9 @@ class SoftwareGPU:
     ) -> RunResult:
         """Run `plan` on `memory`, one contiguous CPU tensor per buffer, changed in place.
 
-        `roles`: "in" is read only, "out" and "workspace" hold nothing yet, "inout" holds values. `order` is that of blocks
-        and warps: forward, reverse or shuffled by `seed`. `workers` = 0 takes what the host has. `budget` bounds the
-        instructions of one warp. A launch with a finding is the last one that runs.
+        `roles`: "in" is read only, "out" and "workspace" hold nothing yet, "inout" holds values. `order` is that of
+        blocks and warps: forward, reverse or shuffled by `seed`. `workers` = 0 takes what the host has. `budget` bounds
+        the instructions of one warp. A launch with a finding is the last one that runs.
         """
         started = time.perf_counter()
         machine = self._machine

@@ -136,7 +136,8 @@ class FirstLight:
         command = [sys.executable, "-m", "tests.gpu.yardsticks", str(self.parts["vector_add"].part.bench.params["n"])]
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
         if ended.returncode:
-            raise RuntimeError(ended.stderr[-2000:])
+            self.say(ended.stderr[-2000:])
+            raise RuntimeError(ended.stderr.strip().splitlines()[-1][:200])
         self.found.setdefault("yardsticks", []).append(json.loads(ended.stdout))
         self.say(ended.stdout.strip())
 

@@ -38,17 +38,29 @@ struct simt_launch_options {
     std::uint64_t seed, warp_budget, launch_budget;
 };
 
-const char* simt_error() { return last_error.c_str(); }
-std::uint32_t simt_program_version() { return simt::kProgramVersion; }
+const char* simt_error() {
+    return last_error.c_str();
+}
+std::uint32_t simt_program_version() {
+    return simt::kProgramVersion;
+}
 
 simt::Device* simt_device_create(const char* program_path) {
     return guarded([&] { return new simt::Device(simt::load_program(program_path)); }, nullptr);
 }
-void simt_device_destroy(simt::Device* device) { delete device; }
+void simt_device_destroy(simt::Device* device) {
+    delete device;
+}
 
-int simt_add_buffer(simt::Device* device, const char* name, std::uint64_t address, std::uint64_t bytes, void* memory, int initialised,
-                    int writable) {
-    return guarded([&] { return device->add_buffer(name, address, bytes, static_cast<std::byte*>(memory), initialised != 0, writable != 0), 0; }, 1);
+int simt_add_buffer(simt::Device* device, const char* name, std::uint64_t address, std::uint64_t bytes, void* memory,
+                    int initialised, int writable) {
+    return guarded(
+        [&] {
+            return device->add_buffer(name, address, bytes, static_cast<std::byte*>(memory), initialised != 0,
+                                      writable != 0),
+                   0;
+        },
+        1);
 }
 int simt_allocate(simt::Device* device, std::uint64_t address, std::uint64_t bytes) {
     return guarded([&] { return device->allocate(address, bytes), 0; }, 1);
@@ -60,19 +72,23 @@ int simt_remove_buffers(simt::Device* device) {
     return guarded([&] { return device->remove_buffers(), 0; }, 1);
 }
 
-int simt_launch(simt::Device* device, const char* kernel, const std::uint32_t grid[3], const std::uint32_t block[3], std::uint32_t dynamic_shared,
-                const void* parameters, std::uint64_t parameter_bytes, const simt_launch_options* options) {
+int simt_launch(simt::Device* device, const char* kernel, const std::uint32_t grid[3], const std::uint32_t block[3],
+                std::uint32_t dynamic_shared, const void* parameters, std::uint64_t parameter_bytes,
+                const simt_launch_options* options) {
     return guarded(
         [&] {
             const auto* bytes = static_cast<const std::byte*>(parameters);
-            device->launch(kernel, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared, {bytes, bytes + parameter_bytes},
-                           {static_cast<simt::Order>(options->order), options->seed, options->workers, options->warp_budget, options->launch_budget});
+            device->launch(kernel, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared,
+                           {bytes, bytes + parameter_bytes},
+                           {static_cast<simt::Order>(options->order), options->seed, options->workers,
+                            options->warp_budget, options->launch_budget});
             return 0;
         },
         1);
 }
 
-int simt_set(simt::Device* device, std::uint64_t address, std::uint64_t value, std::uint32_t element_bytes, std::uint64_t count) {
+int simt_set(simt::Device* device, std::uint64_t address, std::uint64_t value, std::uint32_t element_bytes,
+             std::uint64_t count) {
     return guarded([&] { return device->set(address, value, element_bytes, count), 0; }, 1);
 }
 int simt_copy(simt::Device* device, std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {

@@ -55,15 +55,23 @@ const Cell* lane_pattern(std::uint32_t cells_per_lane) {
 
 class PieceCheck {
   public:
-    PieceCheck(Warp& warp, const Instruction& instruction, Region& region, Page& page, std::uint64_t page_offset, AccessKind kind)
-        : warp_(warp), instruction_(instruction), region_(region), page_(page), page_offset_(page_offset), kind_(kind),
+    PieceCheck(Warp& warp, const Instruction& instruction, Region& region, Page& page, std::uint64_t page_offset,
+               AccessKind kind)
+        : warp_(warp),
+          instruction_(instruction),
+          region_(region),
+          page_(page),
+          page_offset_(page_offset),
+          kind_(kind),
           marks_(marks_for(warp, region)) {}
 
     // Cells [first, first + count) of the page, all touched by `lane`. `same` says that a store changes nothing.
     void cells(std::uint32_t first, std::uint32_t count, int lane, bool several, bool same) {
         for (std::uint32_t k = first; k < first + count; ++k) {
-            if (kind_ == AccessKind::read || kind_ == AccessKind::read_only) read(k, lane, several);
-            else write(k, lane, same);
+            if (kind_ == AccessKind::read || kind_ == AccessKind::read_only)
+                read(k, lane, several);
+            else
+                write(k, lane, same);
         }
     }
 
@@ -79,12 +87,14 @@ class PieceCheck {
         const Cell* writer = &page_.writer[first];
         Cell* reader = &page_.reader[first];
         const Cell mine = marks_.mine + first_lane, floor = marks_.floor;
-        const Cell own = kind_ == AccessKind::read_only ? 0 : mine;  // what this launch wrote must not be read through .nc
+        const Cell own =
+            kind_ == AccessKind::read_only ? 0 : mine;  // what this launch wrote must not be read through .nc
         const Cell warp = marks_.warp_many, block = marks_.block_many, grid = marks_.grid_many;
         std::uint32_t odd = 0, fresh = 0;
         for (std::uint32_t k = 0; k < count; ++k) {
             odd |= (writer[k] >= floor) & (writer[k] != own + lanes[k]);
-            odd |= (reader[k] >= floor) & (reader[k] != mine + lanes[k]) & (reader[k] != warp) & (reader[k] != block) & (reader[k] != grid);
+            odd |= (reader[k] >= floor) & (reader[k] != mine + lanes[k]) & (reader[k] != warp) & (reader[k] != block) &
+                   (reader[k] != grid);
             fresh |= reader[k] < floor;
         }
         if (odd) return false;
@@ -133,8 +143,10 @@ class PieceCheck {
         const Cell writer = page_.writer[k];
         const Cell mine = several ? marks_.warp_many : marks_.mine | static_cast<Cell>(lane);
         if (writer >= marks_.floor) {
-            if (!ordered(writer, lane) || (several && !ordered(writer, lane == 0 ? 1 : 0))) race(k, lane, writer, page_.writer_site[k], true);
-            else if (kind_ == AccessKind::read_only) changed_under_promise(k, lane, writer);
+            if (!ordered(writer, lane) || (several && !ordered(writer, lane == 0 ? 1 : 0)))
+                race(k, lane, writer, page_.writer_site[k], true);
+            else if (kind_ == AccessKind::read_only)
+                changed_under_promise(k, lane, writer);
         }
         Cell& reader = page_.reader[k];
         if (reader == mine) return;
@@ -156,8 +168,10 @@ class PieceCheck {
         const Cell mine = marks_.mine | static_cast<Cell>(lane) | (kind_ == AccessKind::atomic ? kCellAtomic : 0);
         const Cell writer = page_.writer[k], reader = page_.reader[k];
         const bool both_atomic = kind_ == AccessKind::atomic && (writer & kCellAtomic);
-        if (!same && !both_atomic && !ordered(writer, lane)) race(k, lane, writer, page_.writer_site[k], true);
-        else if (!same && !ordered(reader, lane)) race(k, lane, reader, page_.reader_site[k], false);
+        if (!same && !both_atomic && !ordered(writer, lane))
+            race(k, lane, writer, page_.writer_site[k], true);
+        else if (!same && !ordered(reader, lane))
+            race(k, lane, reader, page_.reader_site[k], false);
         page_.writer[k] = mine;
         page_.writer_site[k] = instruction_.site;
     }
@@ -206,9 +220,13 @@ class PieceCheck {
     Marks marks_;
 };
 
-bool reads(AccessKind kind) { return kind != AccessKind::write; }
+bool reads(AccessKind kind) {
+    return kind != AccessKind::write;
+}
 
-int shift_for(std::uint32_t piece) { return piece >= 4 ? 2 : piece == 2 ? 1 : 0; }
+int shift_for(std::uint32_t piece) {
+    return piece >= 4 ? 2 : piece == 2 ? 1 : 0;
+}
 
 }  // namespace
 
@@ -217,7 +235,8 @@ void check_piece(Warp& warp, const Instruction& instruction, Region& region, std
     const auto from = static_cast<std::uint32_t>(offset % kPageBytes);
     if (const std::uint32_t here = kPageBytes - from; here < bytes) {  // a buffer that begins between two vectors
         check_piece(warp, instruction, region, offset, here, lane, kind, several, stored);
-        check_piece(warp, instruction, region, offset + here, bytes - here, lane, kind, several, stored ? stored + here : nullptr);
+        check_piece(warp, instruction, region, offset + here, bytes - here, lane, kind, several,
+                    stored ? stored + here : nullptr);
         return;
     }
     Page& page = region.shadow.page(offset);
@@ -251,8 +270,8 @@ void check_row(Warp& warp, const Instruction& instruction, Region& region, std::
         } else {
             for (std::uint32_t at = done; at < done + here;) {
                 const std::uint32_t part = std::min(piece - at % piece, done + here - at);
-                check_piece(warp, instruction, region, offset + at, part, first_lane + static_cast<int>(at / piece), kind, false,
-                            stored ? stored + at : nullptr);
+                check_piece(warp, instruction, region, offset + at, part, first_lane + static_cast<int>(at / piece),
+                            kind, false, stored ? stored + at : nullptr);
                 at += part;
             }
         }

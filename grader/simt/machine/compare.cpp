@@ -9,23 +9,71 @@ namespace simt {
 namespace {
 
 template <class T>
-using SlotOf = std::conditional_t<std::is_floating_point_v<T>, T, std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
+using SlotOf = std::conditional_t<std::is_floating_point_v<T>, T,
+                                  std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
 
-struct Equal { template <class T> bool operator()(T a, T b) const { return a == b; } };
-struct NotEqual { template <class T> bool operator()(T a, T b) const { return a < b || a > b; } };  // false on NaN
-struct Less { template <class T> bool operator()(T a, T b) const { return a < b; } };
-struct LessEqual { template <class T> bool operator()(T a, T b) const { return a <= b; } };
-struct Greater { template <class T> bool operator()(T a, T b) const { return a > b; } };
-struct GreaterEqual { template <class T> bool operator()(T a, T b) const { return a >= b; } };
-struct Numbers { template <class T> bool operator()(T a, T b) const { return a == a && b == b; } };
+struct Equal {
+    template <class T>
+    bool operator()(T a, T b) const {
+        return a == b;
+    }
+};
+struct NotEqual {
+    template <class T>
+    bool operator()(T a, T b) const {
+        return a < b || a > b;
+    }
+};  // false on NaN
+struct Less {
+    template <class T>
+    bool operator()(T a, T b) const {
+        return a < b;
+    }
+};
+struct LessEqual {
+    template <class T>
+    bool operator()(T a, T b) const {
+        return a <= b;
+    }
+};
+struct Greater {
+    template <class T>
+    bool operator()(T a, T b) const {
+        return a > b;
+    }
+};
+struct GreaterEqual {
+    template <class T>
+    bool operator()(T a, T b) const {
+        return a >= b;
+    }
+};
+struct Numbers {
+    template <class T>
+    bool operator()(T a, T b) const {
+        return a == a && b == b;
+    }
+};
 template <class F>
-struct OrUnordered { template <class T> bool operator()(T a, T b) const { return F{}(a, b) || a != a || b != b; } };
-struct Nan { template <class T> bool operator()(T a, T b) const { return a != a || b != b; } };
+struct OrUnordered {
+    template <class T>
+    bool operator()(T a, T b) const {
+        return F{}(a, b) || a != a || b != b;
+    }
+};
+struct Nan {
+    template <class T>
+    bool operator()(T a, T b) const {
+        return a != a || b != b;
+    }
+};
 
 template <class T, bool Flush>
 T operand_value(SlotOf<T> raw) {
-    if constexpr (Flush) return flushed(raw);
-    else return static_cast<T>(raw);
+    if constexpr (Flush)
+        return flushed(raw);
+    else
+        return static_cast<T>(raw);
 }
 
 // Not inlined into its six users: that would cost ten seconds of compilation and gain nothing.
@@ -133,9 +181,14 @@ void add_compare_operations(OperationTable& table) {
     add_float<float, false>(table, "f32");
     add_float<float, true>(table, "ftz.f32");
     add_float<double, false>(table, "f64");
-    table.add("slct.b32.s32", "wrrr", ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, SelectBySign<std::uint32_t, std::int32_t>>);
-    table.add("slct.b32.f32", "wrrr", ternary<std::uint32_t, std::uint32_t, std::uint32_t, float, SelectBySign<std::uint32_t, float>>);
-    table.add("slct.b64.s32", "WRRr", ternary<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, SelectBySign<std::uint64_t, std::int32_t>>);
+    table.add(
+        "slct.b32.s32", "wrrr",
+        ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, SelectBySign<std::uint32_t, std::int32_t>>);
+    table.add("slct.b32.f32", "wrrr",
+              ternary<std::uint32_t, std::uint32_t, std::uint32_t, float, SelectBySign<std::uint32_t, float>>);
+    table.add(
+        "slct.b64.s32", "WRRr",
+        ternary<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, SelectBySign<std::uint64_t, std::int32_t>>);
 }
 
 }  // namespace simt

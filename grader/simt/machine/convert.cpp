@@ -11,7 +11,8 @@ namespace simt {
 namespace {
 
 template <class T>
-using SlotOf = std::conditional_t<std::is_floating_point_v<T>, T, std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
+using SlotOf = std::conditional_t<std::is_floating_point_v<T>, T,
+                                  std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
 
 template <class To, class From>
 constexpr std::string_view shape() {
@@ -22,9 +23,12 @@ constexpr std::string_view shape() {
 // A narrow result lies in a 32-bit slot: its bits, the upper half zero above 16.
 template <class To>
 SlotOf<To> slot(To value) {
-    if constexpr (std::is_floating_point_v<To>) return value;
-    else if constexpr (sizeof(To) == 1) return static_cast<std::uint16_t>(value);  // sign- or zero-extended to 16 bits
-    else return static_cast<SlotOf<To>>(static_cast<std::make_unsigned_t<To>>(value));
+    if constexpr (std::is_floating_point_v<To>)
+        return value;
+    else if constexpr (sizeof(To) == 1)
+        return static_cast<std::uint16_t>(value);  // sign- or zero-extended to 16 bits
+    else
+        return static_cast<SlotOf<To>>(static_cast<std::make_unsigned_t<To>>(value));
 }
 
 template <class To, class From>
@@ -44,22 +48,27 @@ struct Clamped {  // .sat to an integer: limits of the destination
 
 template <Round Mode, class T>
 T to_integral(T a) {
-    if constexpr (Mode == Round::nearest) return std::nearbyint(a);  // the host's mode is to nearest even
-    else if constexpr (Mode == Round::zero) return std::trunc(a);
-    else if constexpr (Mode == Round::down) return std::floor(a);
-    else return std::ceil(a);
+    if constexpr (Mode == Round::nearest)
+        return std::nearbyint(a);  // the host's mode is to nearest even
+    else if constexpr (Mode == Round::zero)
+        return std::trunc(a);
+    else if constexpr (Mode == Round::down)
+        return std::floor(a);
+    else
+        return std::ceil(a);
 }
 
 // What a float is clamped to. Limits are exact in a double; 2^63 and 2^64 stand for the largest 64-bit integers.
 struct Limits {
-    double low, high;                        // the result is `lowest`, `highest` below and from here on
+    double low, high;  // the result is `lowest`, `highest` below and from here on
     std::uint64_t lowest, highest, not_a_number;
 };
 
 template <class To, class From>
 constexpr Limits limits() {
     using L = std::numeric_limits<To>;
-    constexpr double high = L::digits < 32 ? double(std::uint64_t{1} << L::digits) : 0x1p31 * double(std::uint64_t{1} << (L::digits - 31));
+    constexpr double high =
+        L::digits < 32 ? double(std::uint64_t{1} << L::digits) : 0x1p31 * double(std::uint64_t{1} << (L::digits - 31));
     // NaN: 0, or 1 << (w - 1) where one side has 64 bits
     const std::uint64_t nan = sizeof(From) == 8 || sizeof(To) == 8 ? std::uint64_t{1} << (8 * sizeof(To) - 1) : 0;
     return {double(L::min()), high, std::uint64_t(slot<To>(L::min())), std::uint64_t(slot<To>(L::max())), nan};
@@ -67,12 +76,14 @@ constexpr Limits limits() {
 
 // Rounded and clamped, as bits of 64; the caller keeps what its slot holds.
 template <class From, Round Mode, bool Flush>
-[[gnu::noinline]] void float_to_integer(const From* a, const Limits& limits, std::uint64_t mask, std::uint64_t* result) {
+[[gnu::noinline]] void float_to_integer(const From* a, const Limits& limits, std::uint64_t mask,
+                                        std::uint64_t* result) {
     for (int lane = 0; lane < kLanes; ++lane) {
         const double whole = to_integral<Mode>(Flush ? flushed(a[lane]) : a[lane]);
         const bool large = whole >= 0x1p63;
-        const auto bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(whole >= limits.low && whole < limits.high ? (large ? whole - 0x1p63 : whole) : 0));
-        result[lane] = whole != whole ? limits.not_a_number
+        const auto bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(
+            whole >= limits.low && whole < limits.high ? (large ? whole - 0x1p63 : whole) : 0));
+        result[lane] = whole != whole         ? limits.not_a_number
                        : whole >= limits.high ? limits.highest
                        : whole < limits.low   ? limits.lowest
                                               : ((large ? bits + (std::uint64_t{1} << 63) : bits) & mask);
@@ -83,7 +94,8 @@ template <class To, class From, Round Mode, bool Flush>
 void convert_to_integer(Warp& warp, const Instruction& instruction) {
     constexpr std::uint64_t mask = sizeof(To) == 8 ? ~std::uint64_t{0} : sizeof(To) == 4 ? 0xffffffffu : 0xffffu;
     alignas(64) std::array<std::uint64_t, kLanes> wide;
-    float_to_integer<From, Mode, Flush>(warp.source<From>(instruction.operand[1]), limits<To, From>(), mask, wide.data());
+    float_to_integer<From, Mode, Flush>(warp.source<From>(instruction.operand[1]), limits<To, From>(), mask,
+                                        wide.data());
     alignas(64) std::array<SlotOf<To>, kLanes> result;
     for (int lane = 0; lane < kLanes; ++lane) result[lane] = static_cast<SlotOf<To>>(wide[lane]);
     warp.assign(instruction.operand[0], result.data());
@@ -102,8 +114,10 @@ template <class To, class From, Round Mode>
 struct IntegerToFloat {
     To operator()(SlotOf<From> raw) const {
         const From a = static_cast<From>(raw);
-        if constexpr (Mode == Round::nearest || sizeof(From) * 8 <= std::numeric_limits<To>::digits) return static_cast<To>(a);
-        else return directed_float<To>(a, Mode);
+        if constexpr (Mode == Round::nearest || sizeof(From) * 8 <= std::numeric_limits<To>::digits)
+            return static_cast<To>(a);
+        else
+            return directed_float<To>(a, Mode);
     }
 };
 
@@ -137,7 +151,9 @@ struct SameFloat {
     }
 };
 
-constexpr std::string_view mode_name(Round mode) { return mode == Round::nearest ? "rn" : mode == Round::zero ? "rz" : mode == Round::down ? "rm" : "rp"; }
+constexpr std::string_view mode_name(Round mode) {
+    return mode == Round::nearest ? "rn" : mode == Round::zero ? "rz" : mode == Round::down ? "rm" : "rp";
+}
 
 template <class To, class From>
 void add_integer_pair(OperationTable& table, std::string_view to, std::string_view from) {
@@ -148,10 +164,12 @@ void add_integer_pair(OperationTable& table, std::string_view to, std::string_vi
 template <class Integral, class Float, Round M>
 void add_mode(OperationTable& table, std::string_view integral, std::string_view real) {
     for (const std::string_view saturating : {"i.", "i.sat."}) {  // conversions to integers clamp anyway
-        table.add({"cvt.", mode_name(M), saturating, integral, ".", real}, shape<Integral, Float>(), convert_to_integer<Integral, Float, M, false>);
+        table.add({"cvt.", mode_name(M), saturating, integral, ".", real}, shape<Integral, Float>(),
+                  convert_to_integer<Integral, Float, M, false>);
         if constexpr (sizeof(Float) == 4) {
             const std::string_view flushing = saturating == "i." ? "i.ftz." : "i.ftz.sat.";
-            table.add({"cvt.", mode_name(M), flushing, integral, ".", real}, shape<Integral, Float>(), convert_to_integer<Integral, Float, M, true>);
+            table.add({"cvt.", mode_name(M), flushing, integral, ".", real}, shape<Integral, Float>(),
+                      convert_to_integer<Integral, Float, M, true>);
         }
     }
     table.add({"cvt.", mode_name(M), ".", real, ".", integral}, shape<Float, Integral>(),
@@ -182,7 +200,8 @@ void add_integral(OperationTable& table, std::string_view name) {
 
 template <class T, Round M, bool Flush, bool Saturate>
 void add_integral_rounding(OperationTable& table, std::string_view tail, std::string_view type) {
-    table.add({"cvt.", mode_name(M), "i", tail, ".", type, ".", type}, shape<T, T>(), unary<T, T, RoundToIntegral<T, M, Flush, Saturate>>);
+    table.add({"cvt.", mode_name(M), "i", tail, ".", type, ".", type}, shape<T, T>(),
+              unary<T, T, RoundToIntegral<T, M, Flush, Saturate>>);
 }
 
 template <Round M, bool Flush, bool Saturate>
@@ -196,7 +215,8 @@ template <bool Flush, bool Saturate>
 void add_float_forms(OperationTable& table, std::string_view tail) {
     table.add({"cvt", tail, ".f32.f32"}, "wr", unary<float, float, SameFloat<float, Flush, Saturate>>);
     table.add({"cvt", tail, ".f64.f32"}, "Wr", unary<double, float, Widen<Flush, Saturate>>);
-    if constexpr (!Flush) table.add({"cvt", tail, ".f64.f64"}, "WR", unary<double, double, SameFloat<double, false, Saturate>>);
+    if constexpr (!Flush)
+        table.add({"cvt", tail, ".f64.f64"}, "WR", unary<double, double, SameFloat<double, false, Saturate>>);
     add_float_mode<Round::nearest, Flush, Saturate>(table, tail);
     add_float_mode<Round::zero, Flush, Saturate>(table, tail);
     add_float_mode<Round::down, Flush, Saturate>(table, tail);

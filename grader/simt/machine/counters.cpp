@@ -44,7 +44,8 @@ Cost global_sectors(const std::uint64_t* address, LaneMask lanes, std::uint32_t 
     std::size_t count = 0;
     for_each_lane(lanes, [&](int lane) { sectors[count++] = address[lane] / kSectorBytes; });
     std::sort(sectors.begin(), sectors.begin() + count);
-    const auto distinct = static_cast<std::uint64_t>(std::unique(sectors.begin(), sectors.begin() + count) - sectors.begin());
+    const auto distinct =
+        static_cast<std::uint64_t>(std::unique(sectors.begin(), sectors.begin() + count) - sectors.begin());
     return {distinct, std::min<std::uint64_t>(distinct, (count * bytes + kSectorBytes - 1) / kSectorBytes)};
 }
 

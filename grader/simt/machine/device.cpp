@@ -23,7 +23,8 @@ void shuffle(Launch& launch) {
 
 void run_on_workers(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers) {
     std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < workers.size(); ++i) threads.emplace_back(run_worker, std::ref(launch), std::ref(*workers[i]));
+    for (std::size_t i = 1; i < workers.size(); ++i)
+        threads.emplace_back(run_worker, std::ref(launch), std::ref(*workers[i]));
     run_worker(launch, *workers[0]);
     for (std::thread& thread : threads) thread.join();
 }
@@ -50,10 +51,13 @@ void add_up(Worker& total, const Worker& one) {
 
 }  // namespace
 
-Device::Device(std::unique_ptr<Program> program) : program_(std::move(program)) { place_variables(); }
+Device::Device(std::unique_ptr<Program> program) : program_(std::move(program)) {
+    place_variables();
+}
 
 void Device::place_variables() {
-    for (std::size_t i = 0; i < program_->variables.size(); ++i) variable_addresses_.push_back(kVariableBase + i * kVariableStride);
+    for (std::size_t i = 0; i < program_->variables.size(); ++i)
+        variable_addresses_.push_back(kVariableBase + i * kVariableStride);
     for (std::size_t i = 0; i < program_->variables.size(); ++i) {
         const Variable& variable = program_->variables[i];
         std::vector<std::byte> bytes(variable.size);
@@ -61,12 +65,14 @@ void Device::place_variables() {
         for (const Relocation& relocation : variable.relocations) {
             const bool function = relocation.variable & 0x80000000u;
             const std::uint32_t index = relocation.variable & 0x7fffffffu;
-            if (!function && index >= variable_addresses_.size()) throw ProgramError("variable " + variable.name + " points to one that is not there");
-            const std::uint64_t address = (function ? index : variable_addresses_[index]) + static_cast<std::uint64_t>(relocation.addend);
+            if (!function && index >= variable_addresses_.size())
+                throw ProgramError("variable " + variable.name + " points to one that is not there");
+            const std::uint64_t address =
+                (function ? index : variable_addresses_[index]) + static_cast<std::uint64_t>(relocation.addend);
             std::memcpy(bytes.data() + relocation.offset, &address, sizeof address);
         }
-        auto region = std::make_unique<Region>(variable.name, variable.constant ? Space::constant : Space::global, variable_addresses_[i],
-                                               variable.size, bytes.data(), true);
+        auto region = std::make_unique<Region>(variable.name, variable.constant ? Space::constant : Space::global,
+                                               variable_addresses_[i], variable.size, bytes.data(), true);
         region->owned = std::move(bytes);
         region->data = region->owned.data();
         memory_.add(std::move(region));
@@ -79,16 +85,19 @@ std::uint64_t Device::variable_address(const std::string& name) const {
     throw ProgramError("the module has no variable " + name);
 }
 
-void Device::add_buffer(const std::string& name, std::uint64_t address, std::uint64_t bytes, std::byte* memory, bool initialised,
-                        bool writable) {
-    if (address + bytes < address || address + bytes >= kVariableBase) throw ProgramError("buffer " + name + " lies outside the address space");
+void Device::add_buffer(const std::string& name, std::uint64_t address, std::uint64_t bytes, std::byte* memory,
+                        bool initialised, bool writable) {
+    if (address + bytes < address || address + bytes >= kVariableBase)
+        throw ProgramError("buffer " + name + " lies outside the address space");
     for (const auto& other : memory_.all())
-        if (address < other->base + other->size && other->base < address + bytes) throw ProgramError("buffer " + name + " overlaps " + other->name);
+        if (address < other->base + other->size && other->base < address + bytes)
+            throw ProgramError("buffer " + name + " overlaps " + other->name);
     memory_.add(std::make_unique<Region>(name, Space::global, address, bytes, memory, initialised)).writable = writable;
 }
 
 void Device::allocate(std::uint64_t address, std::uint64_t bytes) {
-    if (bytes > kMostAllocated) throw ProgramError("an allocation of " + std::to_string(bytes) + " bytes is too large for the software GPU");
+    if (bytes > kMostAllocated)
+        throw ProgramError("an allocation of " + std::to_string(bytes) + " bytes is too large for the software GPU");
     std::vector<std::byte> memory(bytes);
     add_buffer("allocated memory", address, bytes, memory.data(), false, true);
     Region& region = *memory_.nearest(address);
@@ -107,14 +116,19 @@ void Device::remove_buffers() {
     memory_ = std::move(kept);
 }
 
-void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint32_t dynamic_shared, std::vector<std::byte> parameters,
-                    const LaunchOptions& options) {
+void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint32_t dynamic_shared,
+                    std::vector<std::byte> parameters, const LaunchOptions& options) {
     const Function* function = program_->entry(kernel);
     if (!function) throw ProgramError("the module has no kernel " + kernel);
-    if (block.volume() == 0 || block.volume() > 1024 || grid.volume() == 0) throw ProgramError("kernel " + kernel + " has an impossible grid or block");
-    if (grid.volume() >= std::numeric_limits<std::uint32_t>::max()) throw ProgramError("a grid of more than 2^32 - 2 blocks is too large for the software GPU");
-    if (parameters.size() < function->parameter_bytes) throw ProgramError("kernel " + kernel + " wants " + std::to_string(function->parameter_bytes) + " bytes of parameters");
-    if (std::uint64_t{dynamic_shared} + function->shared_bytes > (1u << 20)) throw ProgramError("kernel " + kernel + " wants too much shared memory");
+    if (block.volume() == 0 || block.volume() > 1024 || grid.volume() == 0)
+        throw ProgramError("kernel " + kernel + " has an impossible grid or block");
+    if (grid.volume() >= std::numeric_limits<std::uint32_t>::max())
+        throw ProgramError("a grid of more than 2^32 - 2 blocks is too large for the software GPU");
+    if (parameters.size() < function->parameter_bytes)
+        throw ProgramError("kernel " + kernel + " wants " + std::to_string(function->parameter_bytes) +
+                           " bytes of parameters");
+    if (std::uint64_t{dynamic_shared} + function->shared_bytes > (1u << 20))
+        throw ProgramError("kernel " + kernel + " wants too much shared memory");
     if (stamps_.nearly_full()) {
         for (const auto& region : memory_.all()) region->shadow.forget_accesses();
         stamps_.restart();
@@ -132,7 +146,8 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
     launch.warps_per_block = static_cast<std::uint32_t>((block.volume() + kLanes - 1) / kLanes);
     launch.floor = stamps_.frontier() << kCellShift;
     if (options.order == Order::shuffled) shuffle(launch);
-    const std::uint64_t wanted = std::clamp<std::uint64_t>(options.workers, 1, std::min<std::uint64_t>(launch.blocks, 256));
+    const std::uint64_t wanted =
+        std::clamp<std::uint64_t>(options.workers, 1, std::min<std::uint64_t>(launch.blocks, 256));
     launch.parallel = wanted > 1;
     std::vector<std::unique_ptr<Worker>> workers;
     for (std::uint64_t i = 0; i < wanted; ++i) workers.push_back(std::make_unique<Worker>(*program_));
@@ -149,16 +164,19 @@ void Device::collect(const Launch& launch, const std::vector<std::unique_ptr<Wor
 
 Region& Device::region_for(std::uint64_t address, std::uint64_t bytes, const char* what) {
     Region* region = memory_.nearest(address);
-    if (!region || !region->holds(address, bytes)) throw ProgramError(std::string(what) + " reaches outside its buffer");
+    if (!region || !region->holds(address, bytes))
+        throw ProgramError(std::string(what) + " reaches outside its buffer");
     return *region;
 }
 
 void Device::set(std::uint64_t address, std::uint64_t value, std::uint32_t element_bytes, std::uint64_t count) {
     if (count == 0) return;
-    if (element_bytes == 0 || element_bytes > 4 || count > std::numeric_limits<std::uint64_t>::max() / 4) throw ProgramError("a fill of impossible size");
+    if (element_bytes == 0 || element_bytes > 4 || count > std::numeric_limits<std::uint64_t>::max() / 4)
+        throw ProgramError("a fill of impossible size");
     const std::uint64_t bytes = count * element_bytes;
     Region& region = region_for(address, bytes, "a fill");
-    for (std::uint64_t at = 0; at < bytes; at += element_bytes) std::memcpy(region.data + (address - region.base) + at, &value, element_bytes);
+    for (std::uint64_t at = 0; at < bytes; at += element_bytes)
+        std::memcpy(region.data + (address - region.base) + at, &value, element_bytes);
     region.shadow.mark_valid(address - region.base, bytes);
 }
 

@@ -4,17 +4,28 @@ namespace simt {
 
 const char* fault_name(Fault fault) {
     switch (fault) {
-        case Fault::out_of_bounds_read: return "out_of_bounds_read";
-        case Fault::out_of_bounds_write: return "out_of_bounds_write";
-        case Fault::misaligned_access: return "misaligned_access";
-        case Fault::uninitialised_read: return "uninitialised_read";
-        case Fault::data_race: return "data_race";
-        case Fault::read_only_violation: return "read_only_violation";
-        case Fault::barrier_divergence: return "barrier_divergence";
-        case Fault::deadlock: return "deadlock";
-        case Fault::endless_loop: return "endless_loop";
-        case Fault::device_trap: return "device_trap";
-        case Fault::unsupported: return "unsupported";
+        case Fault::out_of_bounds_read:
+            return "out_of_bounds_read";
+        case Fault::out_of_bounds_write:
+            return "out_of_bounds_write";
+        case Fault::misaligned_access:
+            return "misaligned_access";
+        case Fault::uninitialised_read:
+            return "uninitialised_read";
+        case Fault::data_race:
+            return "data_race";
+        case Fault::read_only_violation:
+            return "read_only_violation";
+        case Fault::barrier_divergence:
+            return "barrier_divergence";
+        case Fault::deadlock:
+            return "deadlock";
+        case Fault::endless_loop:
+            return "endless_loop";
+        case Fault::device_trap:
+            return "device_trap";
+        case Fault::unsupported:
+            return "unsupported";
     }
     return "unsupported";
 }

@@ -11,27 +11,36 @@
 namespace simt {
 
 enum class Fault : std::uint8_t {
-    out_of_bounds_read, out_of_bounds_write, misaligned_access, uninitialised_read, data_race, read_only_violation,
-    barrier_divergence, deadlock, endless_loop, device_trap, unsupported,
+    out_of_bounds_read,
+    out_of_bounds_write,
+    misaligned_access,
+    uninitialised_read,
+    data_race,
+    read_only_violation,
+    barrier_divergence,
+    deadlock,
+    endless_loop,
+    device_trap,
+    unsupported,
 };
 const char* fault_name(Fault fault);
 
 struct Finding {
     Fault fault = Fault::unsupported;
     std::uint16_t site = 0, other_site = 0;
-    std::string region;           // buffer or variable; empty where there is none
-    const char* space = "";       // "global", "shared", "local", "const", "register"
-    std::uint64_t block = 0;      // linear index
-    std::uint32_t thread = 0;     // linear index in the block
+    std::string region;        // buffer or variable; empty where there is none
+    const char* space = "";    // "global", "shared", "local", "const", "register"
+    std::uint64_t block = 0;   // linear index
+    std::uint32_t thread = 0;  // linear index in the block
     std::uint64_t address = 0;
-    std::int64_t offset = 0;      // of the address in the region; outside it for out of bounds
+    std::int64_t offset = 0;  // of the address in the region; outside it for out of bounds
     std::uint64_t region_bytes = 0;
-    std::uint32_t bytes = 0;      // of the access
+    std::uint32_t bytes = 0;  // of the access
     bool write = false, other_write = false, other_atomic = false;
-    bool other_known = false;     // other_block and other_thread name one thread
+    bool other_known = false;  // other_block and other_thread name one thread
     std::uint64_t other_block = 0;
     std::uint32_t other_thread = 0;
-    std::string text;             // instruction or register
+    std::string text;  // instruction or register
     std::uint64_t count = 0, blocks = 0;
     std::uint64_t last_block = ~0ull;
 };

@@ -24,53 +24,82 @@ struct Arithmetic {
 
 template <Round Mode>
 struct Add {
-    template <class T> T operator()(T a, T b) const { return add<Mode>(a, b); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return add<Mode>(a, b);
+    }
 };
 template <Round Mode>
 struct Subtract {
-    template <class T> T operator()(T a, T b) const { return add<Mode>(a, -b); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return add<Mode>(a, -b);
+    }
 };
 template <Round Mode>
 struct Multiply {
-    template <class T> T operator()(T a, T b) const { return multiply<Mode>(a, b); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return multiply<Mode>(a, b);
+    }
 };
 template <Round Mode>
 struct Fused {
-    template <class T> T operator()(T a, T b, T c) const { return fused<Mode>(a, b, c); }
+    template <class T>
+    T operator()(T a, T b, T c) const {
+        return fused<Mode>(a, b, c);
+    }
 };
 template <Round Mode>
 struct Divide {
-    template <class T> T operator()(T a, T b) const { return divide<Mode>(a, b); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return divide<Mode>(a, b);
+    }
 };
 template <Round Mode>
 struct Reciprocal {
-    template <class T> T operator()(T a) const { return divide<Mode>(T{1}, a); }
+    template <class T>
+    T operator()(T a) const {
+        return divide<Mode>(T{1}, a);
+    }
 };
 template <Round Mode>
 struct SquareRoot {
-    template <class T> T operator()(T a) const { return square_root<Mode>(a); }
+    template <class T>
+    T operator()(T a) const {
+        return square_root<Mode>(a);
+    }
 };
 
 // A NaN loses to a number; -0 lies below +0.
 struct Least {
-    template <class T> T operator()(T a, T b) const {
+    template <class T>
+    T operator()(T a, T b) const {
         if (a != a) return b;
         if (b != b) return a;
         return a < b || (a == b && std::signbit(a)) ? a : b;
     }
 };
 struct Most {
-    template <class T> T operator()(T a, T b) const {
+    template <class T>
+    T operator()(T a, T b) const {
         if (a != a) return b;
         if (b != b) return a;
         return a > b || (a == b && !std::signbit(a)) ? a : b;
     }
 };
 struct LeastOrNan {
-    template <class T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : Least{}(a, b); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return a != a ? a : b != b ? b : Least{}(a, b);
+    }
 };
 struct MostOrNan {
-    template <class T> T operator()(T a, T b) const { return a != a ? a : b != b ? b : Most{}(a, b); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return a != a ? a : b != b ? b : Most{}(a, b);
+    }
 };
 
 // .approx functions
@@ -90,11 +119,15 @@ struct Tanh {
     float operator()(float a) const { return std::tanh(a); }
 };
 struct ReciprocalRoot {
-    template <class T> T operator()(T a) const { return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a))); }
+    template <class T>
+    T operator()(T a) const {
+        return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a)));
+    }
 };
 struct ApproximateDivide {  // div.approx: a * (1/b), which is 0 for 2^126 < |b|, NaN for infinity over that
     float operator()(float a, float b) const {
-        if (std::abs(b) > 0x1p126f && std::isfinite(b)) return std::isinf(a) ? std::bit_cast<float>(kNan32) : std::copysign(0.0f, a) * std::copysign(1.0f, b);
+        if (std::abs(b) > 0x1p126f && std::isfinite(b))
+            return std::isinf(a) ? std::bit_cast<float>(kNan32) : std::copysign(0.0f, a) * std::copysign(1.0f, b);
         return a / b;
     }
 };
@@ -123,12 +156,18 @@ template <class T, int Property>
 void test(Warp& warp, const Instruction& instruction) {
     test_property<T>(warp, instruction, [](T a) -> bool {
         switch (Property) {
-            case 0: return std::isfinite(a);
-            case 1: return std::isinf(a);
-            case 2: return a == a;
-            case 3: return a != a;
-            case 4: return std::isnormal(a) || a == 0;
-            default: return std::fpclassify(a) == FP_SUBNORMAL;
+            case 0:
+                return std::isfinite(a);
+            case 1:
+                return std::isinf(a);
+            case 2:
+                return a == a;
+            case 3:
+                return a != a;
+            case 4:
+                return std::isnormal(a) || a == 0;
+            default:
+                return std::fpclassify(a) == FP_SUBNORMAL;
         }
     });
 }
@@ -141,9 +180,12 @@ constexpr std::string_view slots(std::size_t sources) {
 template <int Sources, class T, class F, bool Flush, bool Saturate>
 void add_form(OperationTable& table, std::string_view name, std::string_view tail) {
     using A = Arithmetic<T, F, Flush, Saturate>;
-    if constexpr (Sources == 1) table.add({name, tail}, slots<T>(1), unary<T, T, A>);
-    else if constexpr (Sources == 2) table.add({name, tail}, slots<T>(2), binary<T, T, T, A>);
-    else table.add({name, tail}, slots<T>(3), ternary<T, T, T, T, A>);
+    if constexpr (Sources == 1)
+        table.add({name, tail}, slots<T>(1), unary<T, T, A>);
+    else if constexpr (Sources == 2)
+        table.add({name, tail}, slots<T>(2), binary<T, T, T, A>);
+    else
+        table.add({name, tail}, slots<T>(3), ternary<T, T, T, T, A>);
 }
 
 // name, name.ftz, name.sat, name.ftz.sat for f32; f64 has neither .ftz nor .sat.

@@ -53,16 +53,28 @@ template <class T>
 using Wrap = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
 struct Add {
-    template <class T> T operator()(T a, T b) const { return static_cast<T>(Wrap<T>(a) + Wrap<T>(b)); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return static_cast<T>(Wrap<T>(a) + Wrap<T>(b));
+    }
 };
 struct Subtract {
-    template <class T> T operator()(T a, T b) const { return static_cast<T>(Wrap<T>(a) - Wrap<T>(b)); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return static_cast<T>(Wrap<T>(a) - Wrap<T>(b));
+    }
 };
 struct MultiplyLow {
-    template <class T> T operator()(T a, T b) const { return static_cast<T>(Wrap<T>(a) * Wrap<T>(b)); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return static_cast<T>(Wrap<T>(a) * Wrap<T>(b));
+    }
 };
 struct MultiplyAddLow {
-    template <class T> T operator()(T a, T b, T c) const { return static_cast<T>(Wrap<T>(a) * Wrap<T>(b) + Wrap<T>(c)); }
+    template <class T>
+    T operator()(T a, T b, T c) const {
+        return static_cast<T>(Wrap<T>(a) * Wrap<T>(b) + Wrap<T>(c));
+    }
 };
 
 __extension__ typedef __int128 Signed128;
@@ -83,10 +95,16 @@ std::uint32_t high_product(std::uint32_t a, std::uint32_t b) {
 }
 
 struct MultiplyHigh {
-    template <class T> T operator()(T a, T b) const { return high_product(a, b); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return high_product(a, b);
+    }
 };
 struct MultiplyAddHigh {
-    template <class T> T operator()(T a, T b, T c) const { return static_cast<T>(Wrap<T>(high_product(a, b)) + Wrap<T>(c)); }
+    template <class T>
+    T operator()(T a, T b, T c) const {
+        return static_cast<T>(Wrap<T>(high_product(a, b)) + Wrap<T>(c));
+    }
 };
 
 template <class From, class To>
@@ -97,7 +115,9 @@ struct MultiplyWide {
 };
 template <class From, class To>
 struct MultiplyAddWide {
-    SlotOf<To> operator()(std::uint32_t a, std::uint32_t b, SlotOf<To> c) const { return MultiplyWide<From, To>{}(a, b) + c; }
+    SlotOf<To> operator()(std::uint32_t a, std::uint32_t b, SlotOf<To> c) const {
+        return MultiplyWide<From, To>{}(a, b) + c;
+    }
 };
 
 // 24-bit products: only the low 24 bits of each operand count.
@@ -106,12 +126,15 @@ struct Multiply24 {
     static std::int64_t low24(std::uint32_t a) {
         return std::is_signed_v<T> ? static_cast<std::int32_t>(a << 8) >> 8 : static_cast<std::int64_t>(a & 0xffffff);
     }
-    std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return static_cast<std::uint32_t>(low24(a) * low24(b)); }
+    std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
+        return static_cast<std::uint32_t>(low24(a) * low24(b));
+    }
 };
 
 // Division by zero is unspecified in PTX. Hardware gives all ones, and the dividend as the remainder.
 struct Divide {
-    template <class T> T operator()(T a, T b) const {
+    template <class T>
+    T operator()(T a, T b) const {
         if (b == 0) return static_cast<T>(~T{0});
         if constexpr (std::is_signed_v<T>)
             if (b == T(-1)) return static_cast<T>(Wrap<T>(0) - Wrap<T>(a));
@@ -119,7 +142,8 @@ struct Divide {
     }
 };
 struct Remainder {
-    template <class T> T operator()(T a, T b) const {
+    template <class T>
+    T operator()(T a, T b) const {
         if (b == 0) return a;
         if constexpr (std::is_signed_v<T>)
             if (b == T(-1)) return 0;
@@ -128,37 +152,65 @@ struct Remainder {
 };
 
 struct Least {
-    template <class T> T operator()(T a, T b) const { return std::min(a, b); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return std::min(a, b);
+    }
 };
 struct Most {
-    template <class T> T operator()(T a, T b) const { return std::max(a, b); }
+    template <class T>
+    T operator()(T a, T b) const {
+        return std::max(a, b);
+    }
 };
 struct Absolute {
-    template <class T> T operator()(T a) const { return a < 0 ? static_cast<T>(Wrap<T>(0) - Wrap<T>(a)) : a; }
+    template <class T>
+    T operator()(T a) const {
+        return a < 0 ? static_cast<T>(Wrap<T>(0) - Wrap<T>(a)) : a;
+    }
 };
 struct Negate {
-    template <class T> T operator()(T a) const { return static_cast<T>(Wrap<T>(0) - Wrap<T>(a)); }
+    template <class T>
+    T operator()(T a) const {
+        return static_cast<T>(Wrap<T>(0) - Wrap<T>(a));
+    }
 };
 struct SumOfDifference {  // sad: c + |a - b|
-    template <class T> T operator()(T a, T b, T c) const {
+    template <class T>
+    T operator()(T a, T b, T c) const {
         return static_cast<T>(Wrap<T>(c) + (a < b ? Wrap<T>(b) - Wrap<T>(a) : Wrap<T>(a) - Wrap<T>(b)));
     }
 };
 
 struct And {
-    template <class T> T operator()(T a, T b) const { return a & b; }
+    template <class T>
+    T operator()(T a, T b) const {
+        return a & b;
+    }
 };
 struct Or {
-    template <class T> T operator()(T a, T b) const { return a | b; }
+    template <class T>
+    T operator()(T a, T b) const {
+        return a | b;
+    }
 };
 struct Xor {
-    template <class T> T operator()(T a, T b) const { return a ^ b; }
+    template <class T>
+    T operator()(T a, T b) const {
+        return a ^ b;
+    }
 };
 struct Not {
-    template <class T> T operator()(T a) const { return static_cast<T>(~a); }
+    template <class T>
+    T operator()(T a) const {
+        return static_cast<T>(~a);
+    }
 };
 struct IsZero {  // cnot
-    template <class T> T operator()(T a) const { return a == 0; }
+    template <class T>
+    T operator()(T a) const {
+        return a == 0;
+    }
 };
 
 // Shifts clamp: an amount of the register's width or more shifts everything out.
@@ -276,7 +328,8 @@ void lop3(Warp& warp, const Instruction& instruction) {
     for (std::uint32_t row = 0; row < 8; ++row) {
         if (!(table >> row & 1)) continue;
         for (int lane = 0; lane < kLanes; ++lane)
-            result[lane] |= (row & 4 ? a[lane] : ~a[lane]) & (row & 2 ? b[lane] : ~b[lane]) & (row & 1 ? c[lane] : ~c[lane]);
+            result[lane] |=
+                (row & 4 ? a[lane] : ~a[lane]) & (row & 2 ? b[lane] : ~b[lane]) & (row & 1 ? c[lane] : ~c[lane]);
     }
     warp.assign(instruction.operand[0], result.data());
 }
@@ -290,7 +343,8 @@ void add_with_carry_out(Warp& warp, const Instruction& instruction) {
     std::array<T, kLanes> result;
     LaneMask carry = 0;
     for (int lane = 0; lane < kLanes; ++lane) {  // a - b is a + ~b + 1
-        const Unsigned128 sum = static_cast<Unsigned128>(a[lane]) + static_cast<T>(Minus ? ~b[lane] : b[lane]) + (carry_in >> lane & 1);
+        const Unsigned128 sum =
+            static_cast<Unsigned128>(a[lane]) + static_cast<T>(Minus ? ~b[lane] : b[lane]) + (carry_in >> lane & 1);
         result[lane] = static_cast<T>(sum);
         carry |= static_cast<LaneMask>(sum >> (8 * sizeof(T)) & 1) << lane;
     }
@@ -331,7 +385,8 @@ void add_plain(OperationTable& table, std::string_view type) {
     add_binary<T, Xor>(table, {"xor.", type});
     add_unary<T, Not>(table, {"not.", type});
     add_unary<T, IsZero>(table, {"cnot.", type});
-    table.add({"shl.", type}, sizeof(T) == 8 ? "WRr" : "wrr", binary<SlotOf<T>, SlotOf<T>, std::uint32_t, ShiftLeft<T>>);
+    table.add({"shl.", type}, sizeof(T) == 8 ? "WRr" : "wrr",
+              binary<SlotOf<T>, SlotOf<T>, std::uint32_t, ShiftLeft<T>>);
 }
 
 // What does.
@@ -344,24 +399,29 @@ void add_signed_or_not(OperationTable& table, std::string_view type) {
     add_binary<T, Least>(table, {"min.", type});
     add_binary<T, Most>(table, {"max.", type});
     add_ternary<T, SumOfDifference>(table, {"sad.", type});
-    table.add({"shr.", type}, sizeof(T) == 8 ? "WRr" : "wrr", binary<SlotOf<T>, SlotOf<T>, std::uint32_t, ShiftRight<T>>);
+    table.add({"shr.", type}, sizeof(T) == 8 ? "WRr" : "wrr",
+              binary<SlotOf<T>, SlotOf<T>, std::uint32_t, ShiftRight<T>>);
     if constexpr (std::is_signed_v<T>) {
         add_unary<T, Absolute>(table, {"abs.", type});
         add_unary<T, Negate>(table, {"neg.", type});
     }
     if constexpr (sizeof(T) >= 4) {
         using S = SlotOf<T>;
-        table.add({"bfe.", type}, sizeof(T) == 8 ? "WRrr" : "wrrr", ternary<S, S, std::uint32_t, std::uint32_t, ExtractField<T>>);
+        table.add({"bfe.", type}, sizeof(T) == 8 ? "WRrr" : "wrrr",
+                  ternary<S, S, std::uint32_t, std::uint32_t, ExtractField<T>>);
         table.add({"bfind.", type}, sizeof(T) == 8 ? "wR" : "wr", unary<std::uint32_t, S, FindLeadingOne<T, false>>);
-        table.add({"bfind.shiftamt.", type}, sizeof(T) == 8 ? "wR" : "wr", unary<std::uint32_t, S, FindLeadingOne<T, true>>);
+        table.add({"bfind.shiftamt.", type}, sizeof(T) == 8 ? "wR" : "wr",
+                  unary<std::uint32_t, S, FindLeadingOne<T, true>>);
     }
 }
 
 template <class From, class To>
 void add_wide(OperationTable& table, std::string_view type) {
     const bool big = sizeof(To) == 8;
-    table.add({"mul.wide.", type}, big ? "Wrr" : "wrr", binary<SlotOf<To>, std::uint32_t, std::uint32_t, MultiplyWide<From, To>>);
-    table.add({"mad.wide.", type}, big ? "WrrR" : "wrrr", ternary<SlotOf<To>, std::uint32_t, std::uint32_t, SlotOf<To>, MultiplyAddWide<From, To>>);
+    table.add({"mul.wide.", type}, big ? "Wrr" : "wrr",
+              binary<SlotOf<To>, std::uint32_t, std::uint32_t, MultiplyWide<From, To>>);
+    table.add({"mad.wide.", type}, big ? "WrrR" : "wrrr",
+              ternary<SlotOf<To>, std::uint32_t, std::uint32_t, SlotOf<To>, MultiplyAddWide<From, To>>);
 }
 
 }  // namespace
@@ -384,10 +444,14 @@ void add_integer_operations(OperationTable& table) {
     add_carries<std::uint64_t>(table, "b64");
     table.add("mul24.lo.s32", "wrr", binary<std::uint32_t, std::uint32_t, std::uint32_t, Multiply24<std::int32_t>>);
     table.add("mul24.lo.u32", "wrr", binary<std::uint32_t, std::uint32_t, std::uint32_t, Multiply24<std::uint32_t>>);
-    table.add("shf.l.wrap.b32", "wrrr", ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, FunnelShift<true, false>>);
-    table.add("shf.l.clamp.b32", "wrrr", ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, FunnelShift<true, true>>);
-    table.add("shf.r.wrap.b32", "wrrr", ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, FunnelShift<false, false>>);
-    table.add("shf.r.clamp.b32", "wrrr", ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, FunnelShift<false, true>>);
+    table.add("shf.l.wrap.b32", "wrrr",
+              ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, FunnelShift<true, false>>);
+    table.add("shf.l.clamp.b32", "wrrr",
+              ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, FunnelShift<true, true>>);
+    table.add("shf.r.wrap.b32", "wrrr",
+              ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, FunnelShift<false, false>>);
+    table.add("shf.r.clamp.b32", "wrrr",
+              ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, FunnelShift<false, true>>);
     table.add("popc.b32", "wr", unary<std::uint32_t, std::uint32_t, CountOnes<std::uint32_t>>);
     table.add("popc.b64", "wR", unary<std::uint32_t, std::uint64_t, CountOnes<std::uint64_t>>);
     table.add("clz.b32", "wr", unary<std::uint32_t, std::uint32_t, LeadingZeros<std::uint32_t>>);

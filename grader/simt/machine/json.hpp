@@ -32,9 +32,12 @@ class Json {
         text_ += '"';
         for (const char c : text) {
             const auto byte = static_cast<unsigned char>(c);
-            if (c == '"' || c == '\\') (text_ += '\\') += c;
-            else if (byte < 0x20 || byte >= 0x7f) escape(byte);
-            else text_ += c;
+            if (c == '"' || c == '\\')
+                (text_ += '\\') += c;
+            else if (byte < 0x20 || byte >= 0x7f)
+                escape(byte);
+            else
+                text_ += c;
         }
         text_ += '"';
         return *this;

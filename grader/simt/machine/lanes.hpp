@@ -19,8 +19,12 @@ inline constexpr int kLanes = 32;
 using LaneMask = std::uint32_t;
 inline constexpr LaneMask kAllLanes = 0xffffffffu;
 
-inline int lane_count(LaneMask mask) { return std::popcount(mask); }
-inline int first_lane(LaneMask mask) { return std::countr_zero(mask); }
+inline int lane_count(LaneMask mask) {
+    return std::popcount(mask);
+}
+inline int first_lane(LaneMask mask) {
+    return std::countr_zero(mask);
+}
 
 // Calls `body(lane)` for every lane in `mask`, lowest first.
 template <class Body>

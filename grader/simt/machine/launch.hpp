@@ -36,7 +36,8 @@ struct Launch {
     std::uint32_t grid_stamp = 0;
     std::uint32_t warps_per_block = 0;
     std::uint64_t blocks = 0;
-    std::uint64_t shuffle_factor = 1, shuffle_offset = 0;  // of Order::shuffled: n -> factor * n + offset, a permutation
+    std::uint64_t shuffle_factor = 1,
+                  shuffle_offset = 0;  // of Order::shuffled: n -> factor * n + offset, a permutation
     std::atomic<std::uint64_t> next_block{0};
     std::atomic<std::uint64_t> issued{0};
     std::atomic<bool> stop{false};  // a fault after which nothing sensible can run
@@ -47,13 +48,13 @@ class Device {
   public:
     explicit Device(std::unique_ptr<Program> program);
 
-    void add_buffer(const std::string& name, std::uint64_t address, std::uint64_t bytes, std::byte* memory, bool initialised,
-                    bool writable);
+    void add_buffer(const std::string& name, std::uint64_t address, std::uint64_t bytes, std::byte* memory,
+                    bool initialised, bool writable);
     void allocate(std::uint64_t address, std::uint64_t bytes);  // memory of the device's own
     void free(std::uint64_t address);
     void remove_buffers();  // the module's variables stay
-    void launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint32_t dynamic_shared, std::vector<std::byte> parameters,
-                const LaunchOptions& options);
+    void launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint32_t dynamic_shared,
+                std::vector<std::byte> parameters, const LaunchOptions& options);
     void set(std::uint64_t address, std::uint64_t value, std::uint32_t element_bytes, std::uint64_t count);
     void copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
     void write(std::uint64_t to, const std::byte* from, std::uint64_t bytes);
@@ -65,7 +66,7 @@ class Device {
     StampTable& stamps() { return stamps_; }
     std::string report();  // JSON: findings and counters since the last report
     std::string unwritten(const std::string& buffer, std::uint64_t element_bytes) const;  // JSON
-    std::string last_writer(std::uint64_t address) const;                                 // JSON, "null" when there is none
+    std::string last_writer(std::uint64_t address) const;  // JSON, "null" when there is none
 
   private:
     Region& region_for(std::uint64_t address, std::uint64_t bytes, const char* what);
@@ -79,8 +80,8 @@ class Device {
     std::vector<std::string> reports_;  // one JSON object a launch
 };
 
-void run_worker(Launch& launch, Worker& worker);                       // scheduler.cpp
+void run_worker(Launch& launch, Worker& worker);                               // scheduler.cpp
 std::uint32_t take_stamp(Launch& launch, Worker& worker, const Stamp& stamp);  // scheduler.cpp; with its twin
-std::string launch_report(const Launch& launch, const Worker& total);  // report.cpp
+std::string launch_report(const Launch& launch, const Worker& total);          // report.cpp
 
 }  // namespace simt

@@ -86,10 +86,12 @@ Target resolve(Warp& warp, const Instruction& instruction, std::uint64_t address
     return {hint, hint ? address - hint->base : address, window};
 }
 
-const char* space_name(Window window) { return window == Window::shared ? "shared" : window == Window::local ? "local" : "global"; }
+const char* space_name(Window window) {
+    return window == Window::shared ? "shared" : window == Window::local ? "local" : "global";
+}
 
-void report_access(Warp& warp, const Instruction& instruction, int lane, Fault fault, const Target& target, std::uint64_t address,
-                   std::uint32_t bytes, bool write) {
+void report_access(Warp& warp, const Instruction& instruction, int lane, Fault fault, const Target& target,
+                   std::uint64_t address, std::uint32_t bytes, bool write) {
     Finding finding;
     finding.fault = fault;
     finding.space = space_name(target.window);
@@ -109,10 +111,12 @@ void report_access(Warp& warp, const Instruction& instruction, int lane, Fault f
 // The memory behind one lane's access, or null after a report.
 std::byte* place_of(Warp& warp, const Instruction& instruction, int lane, const Target& target, std::uint64_t address,
                     std::uint32_t bytes, bool write) {
-    const std::uint64_t size = target.region ? target.region->size
-                               : target.window == Window::local ? warp.block->launch->function->local_bytes : 0;
+    const std::uint64_t size = target.region                    ? target.region->size
+                               : target.window == Window::local ? warp.block->launch->function->local_bytes
+                                                                : 0;
     if (target.offset > size || bytes > size - target.offset) {
-        report_access(warp, instruction, lane, write ? Fault::out_of_bounds_write : Fault::out_of_bounds_read, target, address, bytes, write);
+        report_access(warp, instruction, lane, write ? Fault::out_of_bounds_write : Fault::out_of_bounds_read, target,
+                      address, bytes, write);
         return nullptr;
     }
     if (address % bytes != 0) {
@@ -133,14 +137,16 @@ class RangeLock {
     RangeLock(Warp& warp, Region& region, std::uint64_t offset, std::uint32_t bytes)
         : needed_(warp.block->launch->parallel && region.space == Space::global),
           first_(region.shadow.page(offset), needed_),
-          last_(region.shadow.page(offset + bytes - 1), needed_ && offset / kPageBytes != (offset + bytes - 1) / kPageBytes) {}
+          last_(region.shadow.page(offset + bytes - 1),
+                needed_ && offset / kPageBytes != (offset + bytes - 1) / kPageBytes) {}
 
   private:
     bool needed_;
     PageLock first_, last_;
 };
 
-void count_access(Warp& warp, const Instruction& instruction, const Access& access, std::uint32_t bytes, Window window) {
+void count_access(Warp& warp, const Instruction& instruction, const Access& access, std::uint32_t bytes,
+                  Window window) {
     AccessCount& count = warp.worker->accesses[instruction.index];
     const auto lanes = static_cast<std::uint64_t>(lane_count(warp.mask));
     count.requests += 1;
@@ -177,8 +183,8 @@ struct Fetched {
     std::optional<RangeLock> lock;
 };
 
-void fetch_one(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window, std::uint32_t bytes, AccessKind kind,
-               std::byte* to) {
+void fetch_one(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window,
+               std::uint32_t bytes, AccessKind kind, std::byte* to) {
     const Target place = resolve(warp, instruction, address, window, bytes);
     const std::byte* from = place_of(warp, instruction, lane, place, address, bytes, false);
     if (!from) {
@@ -194,8 +200,8 @@ void fetch_one(Warp& warp, const Instruction& instruction, int lane, std::uint64
     std::memcpy(to, from, bytes);
 }
 
-void fetch(Warp& warp, const Instruction& instruction, std::uint32_t operand, Window window, std::uint32_t bytes, AccessKind kind, int& first,
-           Staging& staging, Fetched& fetched) {
+void fetch(Warp& warp, const Instruction& instruction, std::uint32_t operand, Window window, std::uint32_t bytes,
+           AccessKind kind, int& first, Staging& staging, Fetched& fetched) {
     const Access access = gather(warp, instruction, operand, bytes);
     first = access.first;
     const Target target = resolve(warp, instruction, access.address[first], window, bytes);
@@ -206,12 +212,15 @@ void fetch(Warp& warp, const Instruction& instruction, std::uint32_t operand, Wi
         fetched.lock.emplace(warp, *target.region, target.offset, total);
         fetched.data = target.region->data + target.offset;
         fetched.stride = access.shape == Shape::row ? bytes : 0;
-        if (access.shape == Shape::row) check_row(warp, instruction, *target.region, target.offset, total, bytes, first, kind, nullptr);
-        else check_piece(warp, instruction, *target.region, target.offset, bytes, first, kind, lanes > 1, nullptr);
+        if (access.shape == Shape::row)
+            check_row(warp, instruction, *target.region, target.offset, total, bytes, first, kind, nullptr);
+        else
+            check_piece(warp, instruction, *target.region, target.offset, bytes, first, kind, lanes > 1, nullptr);
         return;
     }
     for_each_lane(warp.mask, [&](int lane) {
-        fetch_one(warp, instruction, lane, access.address[lane], window, bytes, kind, staging.data() + static_cast<std::uint32_t>(lane - first) * bytes);
+        fetch_one(warp, instruction, lane, access.address[lane], window, bytes, kind,
+                  staging.data() + static_cast<std::uint32_t>(lane - first) * bytes);
     });
     fetched.data = staging.data();
     fetched.stride = bytes;
@@ -226,7 +235,8 @@ void load(Warp& warp, const Instruction& instruction) {
     for (int part = 0; part < N; ++part) {
         Register* to = warp.destination<Register>(instruction.operand[part]);
         const std::byte* from = fetched.data + sizeof(Memory) * static_cast<std::size_t>(part);
-        if (N == 1 && sizeof(Memory) == sizeof(Register) && warp.mask == kAllLanes && fetched.stride == sizeof(Memory)) {
+        if (N == 1 && sizeof(Memory) == sizeof(Register) && warp.mask == kAllLanes &&
+            fetched.stride == sizeof(Memory)) {
             std::memcpy(to, from, sizeof(Memory) * kLanes);
             continue;
         }
@@ -238,7 +248,8 @@ void load(Warp& warp, const Instruction& instruction) {
     }
 }
 
-void store_one(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window, std::uint32_t bytes, const std::byte* from) {
+void store_one(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window,
+               std::uint32_t bytes, const std::byte* from) {
     const Target place = resolve(warp, instruction, address, window, bytes);
     std::byte* to = place_of(warp, instruction, lane, place, address, bytes, true);
     if (!to) return;
@@ -252,7 +263,8 @@ void store_one(Warp& warp, const Instruction& instruction, int lane, std::uint64
 }
 
 // Pieces lie at their lane's place in `staging`.
-void store_pieces(Warp& warp, const Instruction& instruction, Window window, std::uint32_t bytes, const Staging& staging) {
+void store_pieces(Warp& warp, const Instruction& instruction, Window window, std::uint32_t bytes,
+                  const Staging& staging) {
     const Access access = gather(warp, instruction, instruction.operand[0], bytes);
     const Target target = resolve(warp, instruction, access.address[access.first], window, bytes);
     count_access(warp, instruction, access, bytes, target.window);
@@ -260,12 +272,14 @@ void store_pieces(Warp& warp, const Instruction& instruction, Window window, std
     if (access.shape == Shape::row && plain(access, target, bytes, total) && target.region->writable) {
         const std::byte* from = staging.data() + static_cast<std::uint32_t>(access.first) * bytes;
         const RangeLock lock(warp, *target.region, target.offset, total);
-        check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, AccessKind::write, from);
+        check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, AccessKind::write,
+                  from);
         std::memcpy(target.region->data + target.offset, from, total);
         return;
     }
     for_each_lane(warp.mask, [&](int lane) {
-        store_one(warp, instruction, lane, access.address[lane], window, bytes, staging.data() + static_cast<std::uint32_t>(lane) * bytes);
+        store_one(warp, instruction, lane, access.address[lane], window, bytes,
+                  staging.data() + static_cast<std::uint32_t>(lane) * bytes);
     });
 }
 
@@ -276,7 +290,8 @@ void store(Warp& warp, const Instruction& instruction) {
         const Register* from = warp.source<Register>(instruction.operand[1 + part]);
         for (int lane = 0; lane < kLanes; ++lane) {
             const auto value = static_cast<Memory>(from[lane]);
-            std::memcpy(staging.data() + sizeof value * static_cast<std::size_t>(lane * N + part), &value, sizeof value);
+            std::memcpy(staging.data() + sizeof value * static_cast<std::size_t>(lane * N + part), &value,
+                        sizeof value);
         }
     }
     store_pieces(warp, instruction, W, sizeof(Memory) * N, staging);
@@ -310,10 +325,14 @@ void add_width(OperationTable& table, std::string_view type) {
     const std::string registers(N, sizeof(Register) == 8 ? 'W' : 'w'), sources(N, sizeof(Register) == 8 ? 'R' : 'r');
     const std::string from = registers + "A", to = "A" + sources;
     for (const std::string_view strength : {"", "volatile."}) {
-        table.add({"ld.", strength, "global.", type, vector}, from, load<Window::global, Memory, Register, N, AccessKind::read>);
-        table.add({"ld.", strength, "shared.", type, vector}, from, load<Window::shared, Memory, Register, N, AccessKind::read>);
-        table.add({"ld.", strength, "local.", type, vector}, from, load<Window::local, Memory, Register, N, AccessKind::read>);
-        table.add({"ld.", strength, "generic.", type, vector}, from, load<Window::generic, Memory, Register, N, AccessKind::read>);
+        table.add({"ld.", strength, "global.", type, vector}, from,
+                  load<Window::global, Memory, Register, N, AccessKind::read>);
+        table.add({"ld.", strength, "shared.", type, vector}, from,
+                  load<Window::shared, Memory, Register, N, AccessKind::read>);
+        table.add({"ld.", strength, "local.", type, vector}, from,
+                  load<Window::local, Memory, Register, N, AccessKind::read>);
+        table.add({"ld.", strength, "generic.", type, vector}, from,
+                  load<Window::generic, Memory, Register, N, AccessKind::read>);
         table.add({"st.", strength, "global.", type, vector}, to, store<Window::global, Memory, Register, N>);
         table.add({"st.", strength, "shared.", type, vector}, to, store<Window::shared, Memory, Register, N>);
         table.add({"st.", strength, "local.", type, vector}, to, store<Window::local, Memory, Register, N>);

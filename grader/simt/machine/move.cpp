@@ -22,10 +22,13 @@ void spread(Warp& warp, const Instruction& instruction, std::uint64_t value) {
 }
 
 void move_variable(Warp& warp, const Instruction& instruction) {
-    spread(warp, instruction, warp.block->launch->device->variable_address(static_cast<std::uint32_t>(instruction.immediate)));
+    spread(warp, instruction,
+           warp.block->launch->device->variable_address(static_cast<std::uint32_t>(instruction.immediate)));
 }
 
-void move_local(Warp& warp, const Instruction& instruction) { spread(warp, instruction, static_cast<std::uint64_t>(instruction.immediate)); }
+void move_local(Warp& warp, const Instruction& instruction) {
+    spread(warp, instruction, static_cast<std::uint64_t>(instruction.immediate));
+}
 
 template <std::uint64_t Window>
 struct ToGeneric {
@@ -37,7 +40,9 @@ struct FromGeneric {
 };
 
 struct Pack {
-    std::uint64_t operator()(std::uint32_t low, std::uint32_t high) const { return low | static_cast<std::uint64_t>(high) << 32; }
+    std::uint64_t operator()(std::uint32_t low, std::uint32_t high) const {
+        return low | static_cast<std::uint64_t>(high) << 32;
+    }
 };
 struct Pack16 {
     std::uint32_t operator()(std::uint32_t low, std::uint32_t high) const { return (low & 0xffff) | high << 16; }
@@ -47,7 +52,8 @@ void pack_four(Warp& warp, const Instruction& instruction) {
     alignas(64) std::array<std::uint64_t, kLanes> whole{};
     for (int part = 0; part < 4; ++part) {
         const auto* from = warp.source<std::uint32_t>(instruction.operand[1 + part]);
-        for (int lane = 0; lane < kLanes; ++lane) whole[lane] |= static_cast<std::uint64_t>(from[lane] & 0xffff) << (16 * part);
+        for (int lane = 0; lane < kLanes; ++lane)
+            whole[lane] |= static_cast<std::uint64_t>(from[lane] & 0xffff) << (16 * part);
     }
     warp.assign(instruction.operand[0], whole.data());
 }
@@ -57,7 +63,8 @@ void unpack_halves(Warp& warp, const Instruction& instruction) {
     const Whole* from = warp.source<Whole>(instruction.operand[Parts]);
     alignas(64) std::array<std::array<std::uint32_t, kLanes>, Parts> parts;
     for (int part = 0; part < Parts; ++part)
-        for (int lane = 0; lane < kLanes; ++lane) parts[part][lane] = static_cast<std::uint16_t>(from[lane] >> (16 * part));
+        for (int lane = 0; lane < kLanes; ++lane)
+            parts[part][lane] = static_cast<std::uint16_t>(from[lane] >> (16 * part));
     for (int part = 0; part < Parts; ++part) warp.assign(instruction.operand[part], parts[part].data());
 }
 
@@ -85,7 +92,8 @@ void select(Warp& warp, const Instruction& instruction) {
 
 template <class F>
 void predicate_logic(Warp& warp, const Instruction& instruction) {
-    warp.set_predicate(instruction.operand[0], F{}(warp.predicate(instruction.operand[1]), warp.predicate(instruction.operand[2])));
+    warp.set_predicate(instruction.operand[0],
+                       F{}(warp.predicate(instruction.operand[1]), warp.predicate(instruction.operand[2])));
 }
 struct And {
     LaneMask operator()(LaneMask a, LaneMask b) const { return a & b; }
@@ -101,7 +109,9 @@ void predicate_not(Warp& warp, const Instruction& instruction) {
 }
 
 // Undefined registers: predicate M holds the lanes in which a register has a value.
-void track_set(Warp& warp, const Instruction& instruction) { warp.set_predicate(instruction.operand[0], kAllLanes); }
+void track_set(Warp& warp, const Instruction& instruction) {
+    warp.set_predicate(instruction.operand[0], kAllLanes);
+}
 
 void track_and(Warp& warp, const Instruction& instruction) {
     LaneMask all = kAllLanes;
@@ -111,8 +121,8 @@ void track_and(Warp& warp, const Instruction& instruction) {
 
 void track_select(Warp& warp, const Instruction& instruction) {
     const LaneMask chosen = warp.predicate(instruction.operand[3]);
-    warp.set_predicate(instruction.operand[0],
-                       (warp.predicate(instruction.operand[1]) & chosen) | (warp.predicate(instruction.operand[2]) & ~chosen));
+    warp.set_predicate(instruction.operand[0], (warp.predicate(instruction.operand[1]) & chosen) |
+                                                   (warp.predicate(instruction.operand[2]) & ~chosen));
 }
 
 // Defined where both are, or where one is defined and alone decides the result.
@@ -137,7 +147,8 @@ void track_check(Warp& warp, const Instruction& instruction) {
         finding.fault = Fault::uninitialised_read;
         finding.space = "register";
         const auto& names = warp.block->launch->program->op_names;
-        if (static_cast<std::uint64_t>(instruction.immediate) < names.size()) finding.text = names[static_cast<std::size_t>(instruction.immediate)];
+        if (static_cast<std::uint64_t>(instruction.immediate) < names.size())
+            finding.text = names[static_cast<std::size_t>(instruction.immediate)];
         report(warp, first_use, lane, std::move(finding));
     });
     warp.set_predicate(instruction.operand[0], kAllLanes);  // said once

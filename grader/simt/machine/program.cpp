@@ -114,25 +114,30 @@ class FunctionDecoder {
             for (std::uint32_t& slot : result.operand) slot = kPredicateTrue;
         }
         if (raw.operands.size() != wanted.size())
-            fail(name + " has " + std::to_string(raw.operands.size()) + " operands, not " + std::to_string(wanted.size()));
+            fail(name + " has " + std::to_string(raw.operands.size()) + " operands, not " +
+                 std::to_string(wanted.size()));
         for (std::size_t i = 0; i < wanted.size(); ++i) result.operand[i] = operand(raw.operands[i], wanted[i], name);
     }
 
     std::uint32_t operand(std::uint32_t raw, char wanted, const std::string& name) const {
         const std::uint32_t kind = raw >> 28, index = raw & 0x0fffffffu;
         switch (wanted) {
-            case 'w': case 'r':
+            case 'w':
+            case 'r':
                 if (wanted == 'w' && kind == sink) return function_.register_bytes();
                 if (kind == r32 && index < function_.n32) return index * 4 * kLanes;
-                if (wanted == 'r' && kind == constant32 && index < constants32_) return kConstantFile | index * 4 * kLanes;
+                if (wanted == 'r' && kind == constant32 && index < constants32_)
+                    return kConstantFile | index * 4 * kLanes;
                 break;
-            case 'W': case 'R':
+            case 'W':
+            case 'R':
                 if (wanted == 'W' && kind == sink) return function_.register_bytes();
                 if (kind == r64 && index < function_.n64) return (function_.n32 * 4 + index * 8) * kLanes;
                 if (wanted == 'R' && kind == constant64 && index < constants64_)
                     return kConstantFile | (constants32_ * 4 + index * 8) * kLanes;
                 break;
-            case 'o': return kind == sink ? kAbsent : operand(raw, 'r', name);
+            case 'o':
+                return kind == sink ? kAbsent : operand(raw, 'r', name);
             case 'A':
                 if (kind == r32 || kind == constant32) return kNarrowAddress | operand(raw, 'r', name);
                 return operand(raw, 'R', name);
@@ -145,7 +150,8 @@ class FunctionDecoder {
                 if ((kind == pred || kind == negated) && index < function_.predicates - kFirstPredicate)
                     return (index + kFirstPredicate) | (kind == negated ? kNegated : 0);
                 break;
-            default: break;
+            default:
+                break;
         }
         fail("an operand of " + name + " does not fit");
     }
@@ -164,7 +170,8 @@ Ending ending_of(const std::string& name) {
     return Ending::fall_through;
 }
 
-void fill_constants(Function& function, const std::vector<std::uint32_t>& narrow, const std::vector<std::uint64_t>& wide) {
+void fill_constants(Function& function, const std::vector<std::uint32_t>& narrow,
+                    const std::vector<std::uint64_t>& wide) {
     function.constants.resize((narrow.size() * 4 + wide.size() * 8) * kLanes);
     std::byte* to = function.constants.data();
     const auto spread = [&to](auto value) {
@@ -206,8 +213,10 @@ void decode_blocks(Program& program, Function& function, const FunctionDecoder& 
         }
         block.count = static_cast<std::uint32_t>(function.instructions.size()) - block.first;
         const bool always_leaves =
-            (block.ending == Ending::branch || block.ending == Ending::leave || block.ending == Ending::trap) && block.last.guard == 0;
-        if (block.next >= blocks.size() && !(block.next == kNoBlock && always_leaves)) decoder.fail("a block leads nowhere");
+            (block.ending == Ending::branch || block.ending == Ending::leave || block.ending == Ending::trap) &&
+            block.last.guard == 0;
+        if (block.next >= blocks.size() && !(block.next == kNoBlock && always_leaves))
+            decoder.fail("a block leads nowhere");
         function.blocks.push_back(block);
     }
     if (covered != instructions.size()) decoder.fail("instructions lie outside its blocks");
@@ -246,14 +255,16 @@ Function read_function(Reader& in, Program& program) {
         return variable;
     });
     function.local_bytes = in.u32();
-    if (function.shared_bytes > kMostSharedBytes || function.local_bytes > kMostLocalBytes || function.parameter_bytes > 32768)
+    if (function.shared_bytes > kMostSharedBytes || function.local_bytes > kMostLocalBytes ||
+        function.parameter_bytes > 32768)
         throw ProgramError(function.name + ": its shared, local or parameter memory is too large");
     function.result_bytes = in.u32();
     function.argument_bytes = in.u32();
     function.returned_bytes = in.u32();
     const auto narrow = in.list([&in] { return in.u32(); });
     const auto wide = in.list([&in] { return in.number<std::uint64_t>(); });
-    if (narrow.size() * 4 + wide.size() * 8 > kMostRegisterBytes / kLanes) throw ProgramError(function.name + ": too many constants");
+    if (narrow.size() * 4 + wide.size() * 8 > kMostRegisterBytes / kLanes)
+        throw ProgramError(function.name + ": too many constants");
     fill_constants(function, narrow, wide);
     function.specials = in.list([&in, &function] {
         const std::string name = in.text();
@@ -264,7 +275,8 @@ Function read_function(Reader& in, Program& program) {
     });
     const auto blocks = in.list([&in] { return RawBlock{in.u32(), in.u32(), in.u32()}; });
     const auto instructions = in.list([&in] { return read_instruction(in); });
-    const FunctionDecoder decoder(program, function, static_cast<std::uint32_t>(narrow.size()), static_cast<std::uint32_t>(wide.size()));
+    const FunctionDecoder decoder(program, function, static_cast<std::uint32_t>(narrow.size()),
+                                  static_cast<std::uint32_t>(wide.size()));
     decode_blocks(program, function, decoder, blocks, instructions);
     return function;
 }
@@ -276,9 +288,8 @@ Variable read_variable(Reader& in) {
     variable.align = in.u32();
     variable.size = in.number<std::uint64_t>();
     variable.initial = in.list([&in] { return in.number<std::uint8_t>(); });
-    variable.relocations = in.list([&in] {
-        return Relocation{in.number<std::uint64_t>(), in.u32(), in.number<std::int64_t>()};
-    });
+    variable.relocations =
+        in.list([&in] { return Relocation{in.number<std::uint64_t>(), in.u32(), in.number<std::int64_t>()}; });
     if (variable.size > (1u << 30) || variable.initial.size() > variable.size)
         throw ProgramError("variable " + variable.name + " does not fit its size");
     return variable;
@@ -325,7 +336,8 @@ std::unique_ptr<Program> load_program(const std::string& path) {
         if (in.number<char>() != expected) throw ProgramError(path + " is not a lowered program");
     const std::uint32_t version = in.u32();
     if (version != kProgramVersion)
-        throw ProgramError(path + " has version " + std::to_string(version) + "; this machine reads version " + std::to_string(kProgramVersion));
+        throw ProgramError(path + " has version " + std::to_string(version) + "; this machine reads version " +
+                           std::to_string(kProgramVersion));
     auto program = std::make_unique<Program>();
     program->target = in.u32();
     program->op_names = in.list([&in] { return in.text(); });

@@ -21,11 +21,11 @@ using Handler = void (*)(Warp&, const Instruction&);
 
 inline constexpr std::uint32_t kProgramVersion = 1;
 inline constexpr std::uint32_t kNoBlock = 0xffffffffu;
-inline constexpr std::uint32_t kConstantFile = 0x80000000u;  // operand lies in the constant file, not in the registers
-inline constexpr std::uint32_t kNarrowAddress = 0x40000000u; // the address operand is a 32-bit register
-inline constexpr std::uint32_t kNegated = 0x80000000u;       // predicate operand is read inverted
+inline constexpr std::uint32_t kConstantFile = 0x80000000u;   // operand lies in the constant file, not in the registers
+inline constexpr std::uint32_t kNarrowAddress = 0x40000000u;  // the address operand is a 32-bit register
+inline constexpr std::uint32_t kNegated = 0x80000000u;        // predicate operand is read inverted
 
-inline constexpr std::uint32_t kAbsent = 0xffffffffu;        // an operand that may be missing and is
+inline constexpr std::uint32_t kAbsent = 0xffffffffu;  // an operand that may be missing and is
 
 // Predicate file: slot 0 is always false, slot 1 always true, slot 2 swallows what a sink receives.
 inline constexpr std::uint32_t kPredicateFalse = 0, kPredicateTrue = 1, kPredicateSink = 2, kFirstPredicate = 3;
@@ -75,9 +75,9 @@ struct Block {
     std::uint32_t next = kNoBlock;
     Ending ending = Ending::fall_through;
     std::uint32_t target = kNoBlock;
-    Instruction last;         // the ending itself, where it is an instruction
-    std::uint32_t issued = 0; // instructions a warp issues when it runs the block, the ending included
-    std::uint32_t index = 0;  // place in the counters of blocks
+    Instruction last;          // the ending itself, where it is an instruction
+    std::uint32_t issued = 0;  // instructions a warp issues when it runs the block, the ending included
+    std::uint32_t index = 0;   // place in the counters of blocks
 };
 
 struct Parameter {
@@ -101,7 +101,8 @@ struct Function {
     bool entry = false;
     std::uint32_t n32 = 0, n64 = 0, predicates = 0;  // predicates includes the three fixed ones
     std::uint32_t parameter_bytes = 0, shared_bytes = 0, local_bytes = 0;
-    std::uint32_t result_bytes = 0, argument_bytes = 0, returned_bytes = 0;  // of calls: own result, calls' arguments, their results
+    std::uint32_t result_bytes = 0, argument_bytes = 0,
+                  returned_bytes = 0;  // of calls: own result, calls' arguments, their results
     std::vector<Parameter> parameters;
     std::vector<SharedVariable> shared;
     std::vector<Special> specials;

@@ -14,7 +14,8 @@ namespace simt {
 enum class Space : std::uint8_t { global, constant, shared };
 
 struct Region {
-    Region(std::string region_name, Space region_space, std::uint64_t address, std::uint64_t bytes, std::byte* memory, bool initialised)
+    Region(std::string region_name, Space region_space, std::uint64_t address, std::uint64_t bytes, std::byte* memory,
+           bool initialised)
         : name(std::move(region_name)),
           space(region_space),
           writable(region_space != Space::constant),
@@ -24,7 +25,9 @@ struct Region {
           shadow(bytes, initialised) {}
 
     // Whole access inside? Written so that nothing overflows.
-    bool holds(std::uint64_t address, std::uint64_t bytes) const { return address - base <= size && bytes <= size - (address - base); }
+    bool holds(std::uint64_t address, std::uint64_t bytes) const {
+        return address - base <= size && bytes <= size - (address - base);
+    }
 
     std::string name;
     Space space;
@@ -36,7 +39,8 @@ struct Region {
 };
 
 // Generic addresses of shared and local memory: windows no buffer can lie in.
-inline constexpr std::uint64_t kSharedWindow = 0x0100'0000'0000'0000, kLocalWindow = 0x0200'0000'0000'0000, kWindowBytes = 1ull << 32;
+inline constexpr std::uint64_t kSharedWindow = 0x0100'0000'0000'0000, kLocalWindow = 0x0200'0000'0000'0000,
+                               kWindowBytes = 1ull << 32;
 
 class AddressSpace {
   public:
@@ -49,8 +53,9 @@ class AddressSpace {
     }
     // The region that holds `address`, else the one whose edge lies nearest; null when even that is far away.
     Region* nearest(std::uint64_t address) const {
-        const auto after = std::upper_bound(regions_.begin(), regions_.end(), address,
-                                            [](std::uint64_t value, const auto& region) { return value < region->base; });
+        const auto after =
+            std::upper_bound(regions_.begin(), regions_.end(), address,
+                             [](std::uint64_t value, const auto& region) { return value < region->base; });
         Region* below = after == regions_.begin() ? nullptr : (after - 1)->get();
         Region* above = after == regions_.end() ? nullptr : after->get();
         const std::uint64_t past = below ? address - below->base : 0;

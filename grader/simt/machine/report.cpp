@@ -14,8 +14,10 @@ void triple(Json& json, std::string_view name, std::uint64_t linear, const Dim3&
 
 void place(Json& json, const Program& program, std::string_view line, std::uint16_t site) {
     const std::uint32_t number = site < program.sites.size() ? program.sites[site].line : 0;
-    if (number == 0) json.key(line).null();
-    else json.field(line, number);
+    if (number == 0)
+        json.key(line).null();
+    else
+        json.field(line, number);
 }
 
 void finding_json(Json& json, const Launch& launch, const Finding& finding) {
@@ -26,7 +28,10 @@ void finding_json(Json& json, const Launch& launch, const Finding& finding) {
     triple(json, "block", finding.block, launch.grid);
     triple(json, "thread", finding.thread, launch.block);
     json.field("space", finding.space).field("region", finding.region).field("region_bytes", finding.region_bytes);
-    json.field("address", finding.address).field("offset", finding.offset).field("bytes", finding.bytes).field("write", finding.write);
+    json.field("address", finding.address)
+        .field("offset", finding.offset)
+        .field("bytes", finding.bytes)
+        .field("write", finding.write);
     json.field("other_write", finding.other_write).field("other_atomic", finding.other_atomic);
     if (finding.other_known) {
         triple(json, "other_block", finding.other_block, launch.grid);
@@ -56,8 +61,11 @@ class CounterReport {
         json.field("divergent_branches", splits).field("barriers", total_.barriers);
         json.key("lines").open('[');
         for (const auto& [line, count] : lines_)
-            json.open('{').field("line", line).field("warp_instructions", count.warp_instructions)
-                .field("thread_instructions", count.thread_instructions).close('}');
+            json.open('{')
+                .field("line", line)
+                .field("warp_instructions", count.warp_instructions)
+                .field("thread_instructions", count.thread_instructions)
+                .close('}');
         json.close(']').key("accesses").open('[');
         for (const Instruction& instruction : launch_.function->instructions) access(json, instruction);
         json.close(']').close('}');
@@ -82,7 +90,9 @@ class CounterReport {
         if (count.requests == 0) return;
         json.open('{');
         place(json, *launch_.program, "line", instruction.site);
-        json.field("op", launch_.program->op_names[instruction.text]).field("requests", count.requests).field("lanes", count.lanes);
+        json.field("op", launch_.program->op_names[instruction.text])
+            .field("requests", count.requests)
+            .field("lanes", count.lanes);
         json.field("sectors", count.sectors).field("ideal_sectors", count.ideal_sectors);
         json.field("wavefronts", count.wavefronts).field("ideal_wavefronts", count.ideal_wavefronts).close('}');
     }
@@ -129,17 +139,21 @@ std::string Device::report() {
 std::string Device::unwritten(const std::string& buffer, std::uint64_t element_bytes) const {
     constexpr std::size_t most_ranges = 64;
     const Region* region = named(memory_, buffer);
-    if (!region || element_bytes == 0 || kPageBytes % element_bytes != 0) throw ProgramError("no such buffer, or an element size that is no power of two: " + buffer);
+    if (!region || element_bytes == 0 || kPageBytes % element_bytes != 0)
+        throw ProgramError("no such buffer, or an element size that is no power of two: " + buffer);
     std::uint64_t count = 0, run = 0;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-    for (std::uint64_t element = 0; !region->shadow.initialised() && element < region->size / element_bytes; ++element) {
+    for (std::uint64_t element = 0; !region->shadow.initialised() && element < region->size / element_bytes;
+         ++element) {
         if (element_written(*region, element * element_bytes, element_bytes)) {
             run = 0;
             continue;
         }
         count += 1;
-        if (run++ > 0 && !ranges.empty() && ranges.back().second + 1 == element) ranges.back().second = element;
-        else if (ranges.size() < most_ranges) ranges.emplace_back(element, element);
+        if (run++ > 0 && !ranges.empty() && ranges.back().second + 1 == element)
+            ranges.back().second = element;
+        else if (ranges.size() < most_ranges)
+            ranges.emplace_back(element, element);
     }
     Json json;
     json.open('{').field("count", count).key("ranges").open('[');
@@ -150,7 +164,8 @@ std::string Device::unwritten(const std::string& buffer, std::uint64_t element_b
 std::string Device::last_writer(std::uint64_t address) const {
     Json json;
     const Region* region = memory_.nearest(address);
-    const Page* page = region && region->holds(address, 1) ? region->shadow.page_if_made(address - region->base) : nullptr;
+    const Page* page =
+        region && region->holds(address, 1) ? region->shadow.page_if_made(address - region->base) : nullptr;
     const std::size_t cell = page ? (address - region->base) % kPageBytes >> page->shift : 0;
     if (!page || page->writer[cell] == 0) return json.null().text();
     json.open('{');

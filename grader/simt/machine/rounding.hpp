@@ -1,7 +1,7 @@
 // Rounding: IEEE results in the four directions.
 //
-// An f32 result is carried as hi + lo in doubles, exact or with lo only telling on which side of hi the true value lies;
-// one more step rounds it. So loops stay vectorisable and nothing depends on -frounding-math.
+// An f32 result is carried as hi + lo in doubles, exact or with lo only telling on which side of hi the true value
+// lies; one more step rounds it. So loops stay vectorisable and nothing depends on -frounding-math.
 #pragma once
 
 #include <bit>
@@ -20,8 +20,10 @@ inline constexpr std::uint64_t kNan64 = 0x7fffffffffffffff;
 
 template <class T>
 inline T canonical(T value) {
-    if constexpr (sizeof(T) == 4) return value != value ? std::bit_cast<float>(kNan32) : value;
-    else return value;  // f64 keeps its payload
+    if constexpr (sizeof(T) == 4)
+        return value != value ? std::bit_cast<float>(kNan32) : value;
+    else
+        return value;  // f64 keeps its payload
 }
 
 template <class T>
@@ -67,7 +69,7 @@ inline float narrow(double hi, double lo, Round mode) {
         const bool away = mode == Round::up ? hi > 0 : mode == Round::down ? hi < 0 : false;
         return away ? nearest : std::copysign(std::numeric_limits<float>::max(), nearest);
     }
-    return directed(nearest, hi < static_cast<double>(nearest), hi > static_cast<double>(nearest), mode);
+    return directed(nearest, hi<static_cast<double>(nearest), hi> static_cast<double>(nearest), mode);
 }
 
 template <Round Mode>
@@ -78,15 +80,18 @@ inline float add(float a, float b) {
         double error = 0;
         const double sum = two_sum(a, b, error);
         // An exact sum of zero is -0 only when rounding down (IEEE 754, 6.3), or when both are -0.
-        if (sum == 0 && error == 0) return a == 0 && b == 0 && std::signbit(a) == std::signbit(b) ? a : Mode == Round::down ? -0.0f : 0.0f;
+        if (sum == 0 && error == 0)
+            return a == 0 && b == 0 && std::signbit(a) == std::signbit(b) ? a : Mode == Round::down ? -0.0f : 0.0f;
         return narrow(sum, error, Mode);
     }
 }
 
 template <Round Mode>
 inline float multiply(float a, float b) {
-    if constexpr (Mode == Round::nearest) return a * b;
-    else return narrow(static_cast<double>(a) * b, 0, Mode);  // 48 bits: exact
+    if constexpr (Mode == Round::nearest)
+        return a * b;
+    else
+        return narrow(static_cast<double>(a) * b, 0, Mode);  // 48 bits: exact
 }
 
 template <Round Mode>
@@ -110,8 +115,12 @@ inline float divide(float a, float b) {
     if (!std::isfinite(nearest) && (std::isinf(a) || b == 0 || a != a || b != b)) return nearest;
     if (std::isinf(b)) return nearest;
     const double quotient = static_cast<double>(a) / b;
-    const double rest = std::fma(-quotient, static_cast<double>(b), static_cast<double>(a));  // sign: of (true - quotient) * b
-    return narrow(quotient, rest == 0 ? 0 : std::copysign(std::numeric_limits<double>::denorm_min(), (rest > 0) == (b > 0) ? 1.0 : -1.0), Mode);
+    const double rest =
+        std::fma(-quotient, static_cast<double>(b), static_cast<double>(a));  // sign: of (true - quotient) * b
+    return narrow(
+        quotient,
+        rest == 0 ? 0 : std::copysign(std::numeric_limits<double>::denorm_min(), (rest > 0) == (b > 0) ? 1.0 : -1.0),
+        Mode);
 }
 
 template <Round Mode>
@@ -123,8 +132,8 @@ inline float square_root(float a) {
     return narrow(root, rest == 0 ? 0 : std::copysign(std::numeric_limits<double>::denorm_min(), rest), Mode);
 }
 
-// f64: the directed forms are rare in kernels, so each sets the processor's rounding mode for one operation. The volatile
-// operands keep the compiler from computing it earlier, later, or at compile time.
+// f64: the directed forms are rare in kernels, so each sets the processor's rounding mode for one operation. The
+// volatile operands keep the compiler from computing it earlier, later, or at compile time.
 template <Round Mode, class F>
 inline double in_mode(F operation, double a, double b = 0, double c = 0) {
     if constexpr (Mode == Round::nearest) return operation(a, b, c);

@@ -14,7 +14,7 @@
 namespace simt {
 namespace {
 
-constexpr std::uint32_t kTurn = 1024;         // back edges a group may take before others have their turn
+constexpr std::uint32_t kTurn = 1024;            // back edges a group may take before others have their turn
 constexpr std::size_t kMostResidentBlocks = 64;  // of one worker, while they wait for each other
 
 enum class Outcome : std::uint8_t { done, waiting, turn_over, stopped };
@@ -47,7 +47,9 @@ Group take_next(Warp& warp) {
     return taken;
 }
 
-void leave(Warp& warp, LaneMask lanes) { warp.alive &= ~lanes; }
+void leave(Warp& warp, LaneMask lanes) {
+    warp.alive &= ~lanes;
+}
 
 LaneMask guarded(const Warp& warp, const Instruction& instruction, LaneMask lanes) {
     if (instruction.guard == 0) return lanes;
@@ -73,12 +75,22 @@ class BlockEnd {
     std::uint32_t go() {
         const LaneMask chosen = guarded(warp_, block_.last, group_.lanes);
         switch (block_.ending) {
-            case Ending::fall_through: return block_.next;
-            case Ending::branch: return branch(chosen);
-            case Ending::leave: leave(warp_, chosen); break;
-            case Ending::trap: trap(chosen); break;
-            case Ending::barrier: park(chosen); break;
-            case Ending::warp_barrier: park_in_warp(chosen); break;
+            case Ending::fall_through:
+                return block_.next;
+            case Ending::branch:
+                return branch(chosen);
+            case Ending::leave:
+                leave(warp_, chosen);
+                break;
+            case Ending::trap:
+                trap(chosen);
+                break;
+            case Ending::barrier:
+                park(chosen);
+                break;
+            case Ending::warp_barrier:
+                park_in_warp(chosen);
+                break;
         }
         group_.lanes &= ~chosen;
         return group_.lanes ? block_.next : kNoBlock;
@@ -154,13 +166,17 @@ bool over_budget(Warp& warp, const Block& block, const Group& group) {
     Launch& launch = *warp.block->launch;
     const LaunchOptions& options = launch.options;
     const bool warp_over = options.warp_budget != 0 && warp.instructions > options.warp_budget;
-    if (!warp_over && (options.launch_budget == 0 || launch.issued.load(std::memory_order_relaxed) <= options.launch_budget)) return false;
+    if (!warp_over &&
+        (options.launch_budget == 0 || launch.issued.load(std::memory_order_relaxed) <= options.launch_budget))
+        return false;
     Finding finding;
     finding.fault = Fault::endless_loop;
     finding.bytes = 0;
     finding.text = warp_over ? "warp" : "launch";
     const Instruction* where = block.ending == Ending::branch ? &block.last
-                               : block.count > 0 ? &warp.block->launch->function->instructions[block.first + block.count - 1] : &block.last;
+                               : block.count > 0
+                                   ? &warp.block->launch->function->instructions[block.first + block.count - 1]
+                                   : &block.last;
     report(warp, *where, first_lane(group.lanes), finding);
     launch.stop = true;
     return true;
@@ -189,7 +205,8 @@ Outcome run_warp(Warp& warp) {
                 turn += 1;
                 if (turn % kTurn == 0) {
                     if (warp.block->launch->stop) return Outcome::stopped;
-                    warp.block->launch->issued.fetch_add(std::uint64_t{kTurn} * block.issued, std::memory_order_relaxed);
+                    warp.block->launch->issued.fetch_add(std::uint64_t{kTurn} * block.issued,
+                                                         std::memory_order_relaxed);
                     if (over_budget(warp, block, group)) return Outcome::stopped;
                 }
             }
@@ -305,10 +322,17 @@ Outcome run_block(ThreadBlock& block, Worker& worker) {
             Warp& warp = block.warps[(block.first_turn + (backwards ? count - 1 - i : i)) % count];
             if (warp.groups.empty() && warp.parked.empty()) continue;
             switch (run_warp(warp)) {
-                case Outcome::stopped: return Outcome::stopped;
-                case Outcome::turn_over: turn_over = true; all_done = false; break;
-                case Outcome::waiting: all_done = false; break;
-                case Outcome::done: break;
+                case Outcome::stopped:
+                    return Outcome::stopped;
+                case Outcome::turn_over:
+                    turn_over = true;
+                    all_done = false;
+                    break;
+                case Outcome::waiting:
+                    all_done = false;
+                    break;
+                case Outcome::done:
+                    break;
             }
         }
         if (all_done) return Outcome::done;
@@ -338,7 +362,8 @@ void run_blocks(Launch& launch, Worker& worker) {
     while (!launch.stop) {
         std::unique_ptr<ThreadBlock> block;
         const bool more = launch.next_block.load(std::memory_order_relaxed) < launch.blocks;
-        const std::uint64_t n = more && waiting.size() < kMostResidentBlocks ? launch.next_block.fetch_add(1) : launch.blocks;
+        const std::uint64_t n =
+            more && waiting.size() < kMostResidentBlocks ? launch.next_block.fetch_add(1) : launch.blocks;
         if (n < launch.blocks) {
             block = spare ? std::move(spare) : std::make_unique<ThreadBlock>();
             start_block(*block, launch, worker, block_at(launch, n));
@@ -349,9 +374,13 @@ void run_blocks(Launch& launch, Worker& worker) {
             return;
         }
         switch (run_block(*block, worker)) {
-            case Outcome::stopped: return;
-            case Outcome::turn_over: waiting.push_back(std::move(block)); break;
-            default: spare = std::move(block);
+            case Outcome::stopped:
+                return;
+            case Outcome::turn_over:
+                waiting.push_back(std::move(block));
+                break;
+            default:
+                spare = std::move(block);
         }
     }
 }
@@ -362,7 +391,8 @@ std::uint32_t take_stamp(Launch& launch, Worker& worker, const Stamp& stamp) {
     StampTable& table = launch.device->stamps();
     if (worker.next_stamp == worker.last_stamp) {
         worker.next_stamp = table.take_chunk();
-        if (worker.next_stamp == kNoOrder) {  // 67 million stamps: give up on this launch rather than say something untrue
+        if (worker.next_stamp ==
+            kNoOrder) {  // 67 million stamps: give up on this launch rather than say something untrue
             launch.stop = true;
             worker.next_stamp = table.frontier() - StampTable::kChunk;
         }
@@ -384,7 +414,9 @@ void run_worker(Launch& launch, Worker& worker) {
     }
 }
 
-std::uint32_t thread_in_block(const Warp& warp, int lane) { return warp.number * kLanes + static_cast<std::uint32_t>(lane); }
+std::uint32_t thread_in_block(const Warp& warp, int lane) {
+    return warp.number * kLanes + static_cast<std::uint32_t>(lane);
+}
 
 void report(Warp& warp, const Instruction& instruction, int lane, Finding finding) {
     finding.site = instruction.site;

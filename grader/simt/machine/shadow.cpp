@@ -27,7 +27,8 @@ bool over_words(std::uint32_t from, std::uint32_t count, Body&& body) {
 
 }  // namespace
 
-Page::Page() : writer(kPageBytes >> 2), reader(kPageBytes >> 2), writer_site(kPageBytes >> 2), reader_site(kPageBytes >> 2) {}
+Page::Page()
+    : writer(kPageBytes >> 2), reader(kPageBytes >> 2), writer_site(kPageBytes >> 2), reader_site(kPageBytes >> 2) {}
 
 void Page::refine(int finer) {
     if (finer >= shift) return;
@@ -40,7 +41,9 @@ void Page::refine(int finer) {
 }
 
 bool Page::all_valid(std::uint32_t from, std::uint32_t count) const {
-    return initialised || over_words(from, count, [this](std::uint32_t word, std::uint64_t bits) { return (valid[word] & bits) == bits; });
+    return initialised || over_words(from, count, [this](std::uint32_t word, std::uint64_t bits) {
+               return (valid[word] & bits) == bits;
+           });
 }
 
 void Page::set_valid(std::uint32_t from, std::uint32_t count) {
@@ -51,7 +54,8 @@ void Page::set_valid(std::uint32_t from, std::uint32_t count) {
     });
 }
 
-Shadow::Shadow(std::uint64_t bytes, bool initialised) : pages_((bytes + kPageBytes - 1) / kPageBytes), initialised_(initialised) {}
+Shadow::Shadow(std::uint64_t bytes, bool initialised)
+    : pages_((bytes + kPageBytes - 1) / kPageBytes), initialised_(initialised) {}
 
 Shadow::~Shadow() {
     for (auto& page : pages_) delete page.load();

@@ -17,8 +17,8 @@ inline constexpr std::uint64_t kPageBytes = 4096;
 
 struct Page {
     std::atomic_flag busy;
-    int shift = 2;             // log2 of the bytes a cell covers
-    bool initialised = false;  // all of it
+    int shift = 2;                              // log2 of the bytes a cell covers
+    bool initialised = false;                   // all of it
     std::uint64_t valid[kPageBytes / 64] = {};  // a bit a byte
     std::vector<Cell> writer, reader;
     std::vector<std::uint16_t> writer_site, reader_site;
@@ -54,7 +54,9 @@ class Shadow {
     Shadow& operator=(const Shadow&) = delete;
 
     Page& page(std::uint64_t offset);
-    const Page* page_if_made(std::uint64_t offset) const { return pages_[offset / kPageBytes].load(std::memory_order_acquire); }
+    const Page* page_if_made(std::uint64_t offset) const {
+        return pages_[offset / kPageBytes].load(std::memory_order_acquire);
+    }
     void mark_valid(std::uint64_t offset, std::uint64_t bytes);
     bool initialised() const { return initialised_; }
     void forget_accesses();  // before stamps start again from the beginning

@@ -10,9 +10,31 @@ namespace simt {
 struct Warp;
 
 enum class SpecialRegister : std::uint8_t {
-    unknown, tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
-    laneid, warpid, nwarpid, lanemask_eq, lanemask_lt, lanemask_le, lanemask_gt, lanemask_ge,
-    total_smem_size, dynamic_smem_size, warp_size, zero,
+    unknown,
+    tid_x,
+    tid_y,
+    tid_z,
+    ntid_x,
+    ntid_y,
+    ntid_z,
+    ctaid_x,
+    ctaid_y,
+    ctaid_z,
+    nctaid_x,
+    nctaid_y,
+    nctaid_z,
+    laneid,
+    warpid,
+    nwarpid,
+    lanemask_eq,
+    lanemask_lt,
+    lanemask_le,
+    lanemask_gt,
+    lanemask_ge,
+    total_smem_size,
+    dynamic_smem_size,
+    warp_size,
+    zero,
 };
 
 SpecialRegister find_special(const std::string& name);

@@ -59,15 +59,15 @@ struct Parked {
     LaneMask lanes;
     std::uint16_t site;
     bool for_warp = false;
-    LaneMask mask = 0;            // for_warp: whom they wait for
-    std::uint32_t barrier = 0;    // else: its number, and how many threads it waits for; 0 = all of the block
+    LaneMask mask = 0;          // for_warp: whom they wait for
+    std::uint32_t barrier = 0;  // else: its number, and how many threads it waits for; 0 = all of the block
     std::uint32_t threads = 0;
 };
 
 struct Warp {
     std::byte* files[2] = {};  // registers, constants
     LaneMask* predicates = nullptr;
-    LaneMask mask = 0;  // lanes that the instruction at hand runs for
+    LaneMask mask = 0;                             // lanes that the instruction at hand runs for
     alignas(64) std::int32_t select[kLanes] = {};  // the same as 0 and -1
     ThreadBlock* block = nullptr;
     Worker* worker = nullptr;

@@ -1,0 +1,290 @@
+"""The replay process and the parent's side of it, on a pretended driver: what is replayed, and what happens when it fails."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.cache import ToolMissing
+from grader.cuda.session import RealGPU, ReplayFailed
+from grader.cuda.trial import CudaTrial, poison_of, replayed
+from grader.puzzle import Case, In, InOut, Out, Part, Scalar, Tolerance, Work, Workspace, f32, f64, i32
+from grader.record.operations import (
+    Allocation,
+    Copy,
+    Free,
+    Launch,
+    Memset,
+    Operation,
+    SymbolCopy,
+    SymbolUpload,
+    Upload,
+)
+from grader.record.plan import Plan, PlanBuffer, PlanScalar
+from tests.pretend_gpu import SYMBOL_BYTES
+
+PRETENDED = (sys.executable, "-m", "tests.pretend_gpu")
+TOLERANCE = Tolerance(2.0**-22, why="one rounded addition")
+ADD = Part(
+    "add",
+    params=[In("a", f32, "n"), In("b", f32, "n"), Out("out", f32, "n"), Scalar("n", i32)],
+    reference=lambda a, b: a + b,
+    groups={"some": [Case(n=1000)]},
+    bench=Case(n=1000),
+    work=lambda n: Work(bytes=12 * n, flops=n),
+    tolerance=TOLERANCE,
+    lesson="",
+)
+SCRIPTED = Part(
+    "scripted",
+    params=[In("a", f32, 4), InOut("b", f32, 4), Out("out", f32, 4), Workspace("w", f64, 2)],
+    reference=lambda a: a,
+    groups={"some": [Case()]},
+    bench=Case(),
+    work=lambda: Work(bytes=64, flops=0),
+    tolerance=TOLERANCE,
+    lesson="",
+)
+
+
+@pytest.fixture
+def gpu() -> Iterator[RealGPU]:
+    with RealGPU(ADD, seconds=3.0, command=PRETENDED) as started:
+        yield started
+
+
+@pytest.fixture
+def cubin(tmp_path: Path) -> Path:
+    path = tmp_path / "kernel.cubin"
+    path.write_bytes(b"\x7fELF")
+    return path
+
+
+def plan_of(part: Part, case: Case, addresses: Sequence[int], operations: Sequence[Operation]) -> Plan:
+    sizes = [struct.calcsize("d" if buffer.dtype == f64 else "f") for buffer in part.buffers]
+    counts = [int(case.params.get("n", 2 if buffer.dtype == f64 else 4)) for buffer in part.buffers]
+    return Plan(
+        target=90,
+        entry=part.name,
+        module="0" * 64,
+        buffers=tuple(
+            PlanBuffer(buffer.name, address, size * count, buffer.role)
+            for buffer, address, size, count in zip(part.buffers, addresses, sizes, counts, strict=True)
+        ),
+        scalars=tuple(PlanScalar(name, "i32", int(value)) for name, value in case.params.items()),
+        returned=0,
+        operations=tuple(operations),
+    )
+
+
+def launch(parameters: bytes) -> Launch:
+    return Launch("add", (4, 1, 1), (256, 1, 1), 0, False, parameters, 49_152, line=7)
+
+
+def add_plan(gpu: RealGPU, case: Case) -> Plan:
+    addresses = gpu.layout(case).first
+    return plan_of(ADD, case, addresses, [launch(struct.pack("<QQQi", *addresses, case.params["n"]))])
+
+
+def memory_of(n: int) -> dict[str, torch.Tensor]:
+    return {"a": torch.arange(float(n)), "b": torch.full((n,), 0.5), "out": torch.zeros(n)}
+
+
+def trial(gpu: RealGPU, case: Case, cubin: Path) -> CudaTrial:
+    class Built:
+        pass
+
+    built = Built()
+    built.cubin = cubin  # type: ignore[attr-defined]
+    return CudaTrial(ADD, "some", case, built, add_plan(gpu, case), 7, gpu=gpu)  # type: ignore[arg-type]
+
+
+# ---- what is replayed -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["stream", "graph"])
+def test_values_go_in_and_results_come_out(gpu: RealGPU, cubin: Path, how: str) -> None:
+    case, memory = Case(n=1000), memory_of(1000)
+    gpu.load(add_plan(gpu, case), cubin)
+    replayed(gpu, ADD, memory, how=how)
+    assert torch.equal(memory["out"], memory["a"] + memory["b"])
+
+
+def test_buffers_lie_at_their_offsets_past_a_256_byte_boundary(gpu: RealGPU) -> None:
+    layout = gpu.layout(Case(n=8, offset={"a": 4, "out": 12}))
+    assert [address % 256 for address in layout.first] == [4, 0, 12]
+    assert [address % 256 for address in layout.second] == [4, 0, 12]
+    assert len(set(layout.shifts)) == len(layout.shifts)
+
+
+def test_addresses_stay_from_case_to_case(gpu: RealGPU, cubin: Path) -> None:
+    small, large = Case(n=1), Case(n=1000, offset={"b": 8})
+    plans = [add_plan(gpu, case) for case in (small, large)]
+    for plan, case in reversed([*zip(plans, (small, large), strict=True)]):
+        memory = memory_of(int(case.params["n"]))
+        gpu.load(plan, cubin)
+        replayed(gpu, ADD, memory, how="graph")
+        assert torch.equal(memory["out"], memory["a"] + memory["b"])
+
+
+def test_an_entry_that_asked_for_nothing_leaves_the_poison(gpu: RealGPU, cubin: Path) -> None:
+    case, memory = Case(n=4), memory_of(4)
+    gpu.load(plan_of(ADD, case, gpu.layout(case).first, []), cubin)
+    replayed(gpu, ADD, memory, how="graph")
+    assert memory["out"].isnan().all()
+
+
+def test_every_operation_of_a_plan_is_replayed_in_order(cubin: Path) -> None:
+    with RealGPU(SCRIPTED, seconds=3.0, command=PRETENDED) as gpu:
+        layout = gpu.layout(Case())
+        a, b, out, w = layout.first
+        fresh = layout.arenas[0]
+        operations = [
+            Allocation(fresh, 16),
+            Memset(fresh, 0, 16),
+            Upload(fresh + 4, struct.pack("<f", 2.5)),
+            Copy(out, fresh, 16),
+            SymbolUpload("table", SYMBOL_BYTES - 4, struct.pack("<f", 1.0)),
+            SymbolCopy("table", 0, a + 4, 4),
+            Copy(b + 8, b, 8),
+            Free(fresh),
+        ]
+        gpu.load(plan_of(SCRIPTED, Case(), (a, b, out, w), operations), cubin)
+        memory = {"a": torch.arange(4.0), "b": torch.arange(4.0), "out": torch.zeros(4), "w": torch.zeros(2).double()}
+        for how in ("stream", "graph"):  # b is put back before each
+            replayed(gpu, SCRIPTED, memory | {"b": torch.arange(4.0)}, how=how)
+        gpu.read(memory)
+    assert memory["out"].tolist() == [0.0, 2.5, 0.0, 0.0]
+    assert memory["b"].tolist() == [0.0, 1.0, 0.0, 1.0]
+    assert memory["w"].view(torch.int64).tolist() == [0x7FFADBADDEADBEEF] * 2
+
+
+def test_times_are_taken_until_they_are_narrow_and_results_are_fresh_in_the_last(gpu: RealGPU, cubin: Path) -> None:
+    case, memory = Case(n=16), memory_of(16)
+    gpu.load(add_plan(gpu, case), cubin)
+    gpu.fill({"a": memory["a"], "b": memory["b"]})
+    times = gpu.time("graph", poison_of(ADD, 0))
+    gpu.read({"out": memory["out"]})
+    assert times.median == 2.0
+    assert times.interval == (2.0, 2.0)
+    assert len(times.ms) == 30
+    assert torch.equal(memory["out"], memory["a"] + memory["b"])
+
+
+def test_what_a_kernel_prints_is_kept_and_is_no_answer(gpu: RealGPU, cubin: Path) -> None:
+    case, memory = Case(n=15), memory_of(15)
+    gpu.load(add_plan(gpu, case), cubin)
+    replayed(gpu, ADD, memory, how="stream")
+    assert torch.equal(memory["out"], memory["a"] + memory["b"])
+    gpu.run("graph", poison_of(ADD, 0))
+    assert '"passed"' in gpu.printed
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_recorded_somewhere_else_is_refused(gpu: RealGPU, cubin: Path) -> None:
+    elsewhere = [address + (1 << 40) for address in gpu.layout(Case(n=4)).first]
+    with pytest.raises(ReplayFailed, match="does not lie where it was reserved"):
+        gpu.load(plan_of(ADD, Case(n=4), elsewhere, []), cubin)
+
+
+def test_a_parameter_block_of_another_size_is_refused(gpu: RealGPU, cubin: Path) -> None:
+    addresses = gpu.layout(Case(n=4)).first
+    with pytest.raises(ReplayFailed, match="not as many bytes"):
+        gpu.load(plan_of(ADD, Case(n=4), addresses, [launch(bytes(24))]), cubin)
+
+
+def test_a_copy_past_the_end_of_a_symbol_is_refused(gpu: RealGPU, cubin: Path) -> None:
+    operations = [SymbolUpload("table", SYMBOL_BYTES - 3, bytes(4))]
+    with pytest.raises(ReplayFailed, match="past the end of table"):
+        gpu.load(plan_of(ADD, Case(n=4), gpu.layout(Case(n=4)).first, operations), cubin)
+
+
+def test_a_kernel_that_the_cubin_lacks_is_one_sentence(gpu: RealGPU, cubin: Path) -> None:
+    wanted = Launch("other", (1, 1, 1), (1, 1, 1), 0, False, b"", 0)
+    with pytest.raises(ReplayFailed, match=r"^cuModuleGetFunction failed: the driver's words for 500 \(CUDA_ERROR"):
+        gpu.load(plan_of(ADD, Case(n=4), gpu.layout(Case(n=4)).first, [wanted]), cubin)
+
+
+# ---- what fails -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "kind", "word"), [(13, "fault", "memory that is not there"), (14, "hang", "seconds")])
+def test_a_fault_or_a_hang_ends_the_child_alone_and_the_next_plan_runs(
+    cubin: Path, n: int, kind: str, word: str
+) -> None:
+    with RealGPU(ADD, seconds=1.0, command=PRETENDED) as gpu:
+        before = gpu.layout(Case(n=4))
+        gpu.load(add_plan(gpu, Case(n=n)), cubin)
+        with pytest.raises(ReplayFailed, match=word) as failed:
+            replayed(gpu, ADD, memory_of(n), how="graph")
+        assert failed.value.kind == kind
+        assert gpu.layout(Case(n=4)) == before
+        memory = memory_of(4)
+        gpu.load(add_plan(gpu, Case(n=4)), cubin)
+        replayed(gpu, ADD, memory, how="graph")
+        assert torch.equal(memory["out"], memory["a"] + memory["b"])
+
+
+def test_a_child_that_ends_without_a_word_says_what_it_printed() -> None:
+    with RealGPU(ADD, command=(*PRETENDED, "silent")) as gpu, pytest.raises(ReplayFailed) as failed:
+        gpu.layout(Case(n=4))
+    assert failed.value.kind == "unavailable"
+    assert "something went wrong" in str(failed.value)
+
+
+def test_no_driver_is_one_sentence() -> None:
+    with RealGPU(ADD, command=(*PRETENDED, "no_driver")) as gpu, pytest.raises(ReplayFailed, match="libcuda") as failed:
+        assert gpu.device
+    assert failed.value.kind == "unavailable"
+    assert "\n" not in str(failed.value)
+
+
+# ---- what is judged -------------------------------------------------------------------------------------------------
+
+
+def test_a_right_case_passes_on_the_gpu_that_ran_it(gpu: RealGPU, cubin: Path) -> None:
+    ran = trial(gpu, Case(n=1000), cubin).run_on_gpu()
+    assert ran.result.passed
+    assert ran.result.device == "Pretended GPU"
+    assert ran.result.checked == 1000
+
+
+@pytest.mark.parametrize(("n", "kind"), [(13, "device_trap"), (14, "endless_loop")])
+def test_a_fault_and_a_hang_are_the_kernels_findings(cubin: Path, n: int, kind: str) -> None:
+    with RealGPU(ADD, seconds=1.0, command=PRETENDED) as gpu:
+        ran = trial(gpu, Case(n=n), cubin).run_on_gpu()
+    assert not ran.result.passed
+    assert [(seen.kind, seen.line) for seen in ran.observations] == [(kind, 7)]
+
+
+def test_elements_that_kept_their_poison_were_never_written(gpu: RealGPU, cubin: Path) -> None:
+    case = Case(n=1000)
+    asked = trial(gpu, case, cubin)
+    addresses = gpu.layout(case).first
+    half = plan_of(ADD, case, addresses, [launch(struct.pack("<QQQi", *addresses, 500))])
+    ran = CudaTrial(**(vars(asked) | {"plan": half})).run_on_gpu()
+    assert [(seen.kind, seen.index, seen.count) for seen in ran.observations] == [("never_written", 500, 500)]
+
+
+def test_the_bench_case_is_timed_and_judged(gpu: RealGPU, cubin: Path) -> None:
+    ran, timing = trial(gpu, ADD.bench, cubin).bench()
+    assert ran.result.passed
+    assert timing is not None
+    assert (timing.device, timing.ms, timing.runs, timing.cold_l2) == ("Pretended GPU", 2.0, 30, True)
+    assert timing.gb_per_s == pytest.approx(12_000 / 2e-3 / 1e9)
+
+
+def test_a_gpu_that_is_gone_is_nobodys_fault(cubin: Path) -> None:
+    with RealGPU(ADD, command=PRETENDED) as gpu:
+        lost = trial(gpu, Case(n=4), cubin)
+        gpu.close()
+        gpu._command = (*PRETENDED, "silent")
+        with pytest.raises(ToolMissing, match="without a word"):
+            lost.run_on_gpu()

@@ -1,0 +1,93 @@
+"""The arithmetic on times, what the two processes say to each other, and the look for a GPU."""
+
+from __future__ import annotations
+
+import io
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.cuda import presence
+from grader.cuda.timing import LEAST_RUNS, MOST_RUNS, Times, enough, gigabytes_per_second, median_interval
+from grader.cuda.wire import WireBroken, read_into, receive, send
+
+
+# Ranks from tables of the binomial distribution with p = 1/2: n, and the k-th smallest and largest that bound the median.
+@pytest.mark.parametrize(("count", "rank"), [(6, 1), (10, 2), (20, 6), (30, 10), (50, 18), (100, 40)])
+def test_the_interval_of_the_median_is_that_of_the_tables(count: int, rank: int) -> None:
+    values = [float(value) for value in range(1, count + 1)]
+    assert median_interval(values[::-1]) == (rank, count + 1 - rank)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_few_values_give_their_whole_range(count: int) -> None:
+    assert median_interval([float(value) for value in range(count)]) == (0.0, count - 1.0)
+
+
+def test_one_slow_run_moves_neither_the_median_nor_its_interval_far() -> None:
+    times = Times((*[1.0] * 50, 100.0), {})
+    assert times.median == 1.0
+    assert times.interval == (1.0, 1.0)
+
+
+def test_there_are_enough_times_when_the_interval_is_narrow_or_patience_ends() -> None:
+    assert not enough([1.0] * (LEAST_RUNS - 1))
+    assert enough([1.0] * LEAST_RUNS)
+    spread = [1.0 + 0.1 * (number % 10) for number in range(MOST_RUNS)]
+    assert not enough(spread[:-1])
+    assert enough(spread)
+
+
+def test_bytes_over_milliseconds_are_gigabytes_a_second() -> None:
+    assert gigabytes_per_second(12 << 28, 0.7358) == pytest.approx(4377.9, abs=0.1)
+    assert gigabytes_per_second(0, 0.0) == 0.0
+
+
+def test_a_frame_carries_an_object_and_raw_bytes() -> None:
+    stream = io.BytesIO()
+    send(stream, {"do": "fill"}, b"values")
+    stream.seek(0)
+    message, raw_bytes = receive(stream)
+    raw = bytearray(raw_bytes)
+    read_into(stream, memoryview(raw))
+    assert (message, bytes(raw)) == ({"do": "fill"}, b"values")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b"",
+        b"\x02\0\0\0\0\0\0\0\0\0\0\0{",
+        b"\x02\0\0\0\0\0\0\0\0\0\0\0[]",
+        b"\xff" * 12,
+        b"\x01\0\0\0\0\0\0\0\0\0\0\0{",
+    ],
+)
+def test_what_is_no_frame_is_said_so(written: bytes) -> None:
+    with pytest.raises(WireBroken):
+        receive(io.BytesIO(written))
+
+
+def test_a_machine_without_a_gpu_is_told_so_in_under_a_millisecond(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "DEVICE_FILES", ("/nonexistent/nvidiactl", "/nonexistent/dxg"))
+    begun = time.perf_counter()
+    for _ in range(10):
+        why = presence.why_not()
+    assert time.perf_counter() - begun < 0.01
+    assert why == "No NVIDIA GPU was found here: leave --device away, and the software GPU judges."
+
+
+def test_a_hidden_gpu_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(presence, "DEVICE_FILES", (str(tmp_path),))
+    monkeypatch.setattr(presence, "_has_bindings", lambda: True)
+    assert presence.why_not() is None
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert presence.why_not() is not None
+
+
+def test_a_gpu_without_the_bindings_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(presence, "DEVICE_FILES", (str(tmp_path),))
+    monkeypatch.setattr(presence, "_has_bindings", lambda: False)
+    assert "pip install" in (presence.why_not() or "")
