@@ -1,4 +1,4 @@
-"""The replay process and the parent's side of it, on a pretended driver: what is replayed, and what happens when it fails."""
+"""The replay process and the parent's side of it, on a pretended driver: what is replayed, and what when it fails."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_every_operation_of_a_plan_is_replayed_in_order(cubin: Path) -> None:
         layout = gpu.layout(Case())
         a, b, out, w = layout.first
         fresh = layout.arenas[0]
-        operations = [
+        operations: list[Operation] = [
             Allocation(fresh, 16),
             Memset(fresh, 0, 16),
             Upload(fresh + 4, struct.pack("<f", 2.5)),

@@ -13,7 +13,7 @@ from grader.cuda.timing import LEAST_RUNS, MOST_RUNS, Times, enough, gigabytes_p
 from grader.cuda.wire import WireBroken, read_into, receive, send
 
 
-# Ranks from tables of the binomial distribution with p = 1/2: n, and the k-th smallest and largest that bound the median.
+# n, and k: the k-th smallest and largest of n values bound the median, by tables of the binomial distribution, p = 1/2.
 @pytest.mark.parametrize(("count", "rank"), [(6, 1), (10, 2), (20, 6), (30, 10), (50, 18), (100, 40)])
 def test_the_interval_of_the_median_is_that_of_the_tables(count: int, rank: int) -> None:
     values = [float(value) for value in range(1, count + 1)]

@@ -104,15 +104,14 @@ class RealGPU:
                 self._facts = DeviceFacts(**answer["device"])
             except (KeyError, TypeError):
                 raise ReplayFailed("unavailable", "The replay process said something else than its GPU.") from None
+            self._name = self._facts.name
             self.driver = answer.get("driver")
         return self._facts
 
     @property
     def name(self) -> str:
         """The GPU's name as the verdict has it; what was seen first is kept."""
-        if self._name is None:
-            self._name = self.device.name
-        return self._name
+        return self._name or self.device.name
 
     @property
     def printed(self) -> str:

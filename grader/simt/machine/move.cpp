@@ -154,6 +154,9 @@ void track_check(Warp& warp, const Instruction& instruction) {
     warp.set_predicate(instruction.operand[0], kAllLanes);  // said once
 }
 
+// Shared and local memory do not remember yet which of their bytes are undefined.
+void track_store(Warp&, const Instruction&) {}
+
 }  // namespace
 
 void add_move_operations(OperationTable& table) {
@@ -185,6 +188,7 @@ void add_move_operations(OperationTable& table) {
     table.add("track.logical_and", "Ppppp", track_logical<false>);
     table.add("track.logical_or", "Ppppp", track_logical<true>);
     table.add("track.check", "Pr", track_check);
+    table.add("track.store", "prr", track_store);
 }
 
 }  // namespace simt
