@@ -4,7 +4,7 @@ TORCH_INDEX ?=
 BIN := .venv/bin
 CXX_SOURCES = $(shell find grader puzzles solutions tests -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo test lint format bench clean
+.PHONY: help setup demo test lint format bench gpu clean
 
 help:           ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -31,6 +31,9 @@ format: setup   ## put every file into shape
 
 bench: setup    ## how long a learner waits
 	@$(BIN)/python tests/bench/startup.py
+
+gpu: setup      ## puzzle 1 on this machine's GPU, beside PyTorch: needs cuda-bindings in .venv, writes first_light/
+	@$(BIN)/python -m tests.gpu.first_light --out first_light
 
 clean:          ## remove .venv and what tools left in this folder
 	@rm -rf .venv build *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from grader.puzzle import Case, Evidence, Goal, Shortfall
+from grader.puzzle import Case, Evidence, Goal, Shortfall, Work, call_by_name
 
 Counts: TypeAlias = Mapping[str, Any]
 
 _WIDEST = 16  # bytes that one lane can load or store at once
 _SECTORS_TO_FEWEST = 2  # a row that begins inside a sector needs 5 where 4 are the fewest; scattered lanes need 32
 _NARROW_SHARE = 0.1
+_SECTOR = 32
+_SMALL = 1 << 16  # bytes: below, the ragged ends weigh too much
+_BYTES_TO_FEWEST = 1.25
 
 
 def fixed_grid(most_blocks: int) -> Goal:
@@ -55,6 +58,23 @@ def coalesced() -> Goal:
 
     sentence = "Neighbouring lanes touch neighbouring addresses: at most twice the fewest sectors possible."
     return Goal("coalesced", "uncoalesced_access", sentence, check)
+
+
+def no_redundant_traffic(work: Callable[..., Work]) -> Goal:
+    """No case moves more than a quarter above the bytes that `work`, the part's own, says it has to."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        for judged in evidence.cases:
+            fewest = call_by_name(work, judged.case.params).bytes
+            accesses = list(_accesses(judged.counters))
+            moved = sum(_SECTOR * counts[f"global_{access}_sectors"] for _, access, counts in accesses)
+            if accesses and fewest > _SMALL and moved > _BYTES_TO_FEWEST * fewest:
+                worst, _, _ = max(accesses, key=lambda each: int(each[2][f"global_{each[1]}_sectors"]))
+                return Shortfall(f"It moves {moved / fewest:.1f} times the bytes that it has to.", worst)
+        return None
+
+    sentence = "Nothing is loaded or stored twice."
+    return Goal("no redundant traffic", "redundant_traffic", sentence, check)
 
 
 def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None) -> Goal:

@@ -17,7 +17,7 @@ import torch
 from grader.compare import BufferComparison, Comparison, compare
 from grader.explain import Observation, Pattern, Values, element, find_pattern
 from grader.inputs import derived_seed, memory_for
-from grader.puzzle import Case, Part, element_count
+from grader.puzzle import Case, Part, Work, call_by_name, element_count
 from grader.verdict import CaseResult, FirstWrong, Stage
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 DEVICE = "software"
 _ORDERS = ("forward", "shuffled")
+_LEAST_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 64
 
 
 @dataclass
@@ -62,7 +63,9 @@ class Trial:
         ran = Ran(self._result(None))
         for run, order in enumerate(_ORDERS):
             memory, inputs = self._memory(run)
-            result = gpu.run(self.plan, memory, roles=self._roles(), order=order, seed=self._seed(run))
+            result = gpu.run(
+                self.plan, memory, roles=self._roles(), order=order, seed=self._seed(run), budget=self._budget()
+            )
             comparison = compare(self.part, self.case, inputs, memory)
             if run == 0:
                 ran.counters, ran.printed = result.counters, result.printed
@@ -76,6 +79,11 @@ class Trial:
 
     def _seed(self, run: int) -> int:
         return self.seed if run == 0 else derived_seed(self.seed, run)
+
+    def _budget(self) -> int:
+        """How many instructions one warp may take: what it would need to do all the work alone, many times over."""
+        work: Work = call_by_name(self.part.work, self.case.params)
+        return _LEAST_BUDGET + _BUDGET_PER_OPERATION * max(work.flops, work.bytes // 4)
 
     def _roles(self) -> dict[str, str]:
         return {buffer.name: buffer.role for buffer in self.part.buffers}

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from grader.cache import ToolMissing
+from grader.cuda.presence import has_device, why_not
 
 UNCHECKED = 3
 _EXPECTED = {"right": None, "racy": "data_race", "wrong": "wrong_values"}
@@ -47,11 +48,13 @@ def _examine() -> Iterator[tuple[bool, str, str]]:
     yield _package("torch", "PyTorch", "pip install torch")
     yield _package("ninja", "ninja", "pip install ninja")
     yield from _compilers()
-    yield (
-        True,
-        "GPU",
-        "found, not used by this version" if Path("/dev/nvidiactl").exists() else "none: no timing, all else works",
-    )
+    yield _gpu()
+
+
+def _gpu() -> tuple[bool, str, str]:
+    if not has_device():
+        return True, "GPU", "none: no timing, all else works"
+    return True, "GPU", why_not() or "found: values and times come from it"
 
 
 def _package(module: str, name: str, remedy: str) -> tuple[bool, str, str]:

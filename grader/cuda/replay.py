@@ -233,23 +233,23 @@ def serve(replay: Replay, requests: BinaryIO, replies: BinaryIO) -> None:
 
 def main(api: Any = None) -> int:
     """Serves on the process's own standard streams; what a kernel prints goes where errors go. `api` as in Driver."""
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    try:
-        driver = Driver(api)
-        facts = driver.facts()
-        sensors = Sensors(facts.uuid)
-        send(replies, {"device": asdict(facts), "driver": sensors.driver()})
-        driver.open()
-        serve(Replay(driver, sensors), sys.stdin.buffer, replies)
-    except WireBroken:
-        return 1
-    except DriverError as error:
-        send(replies, {"error": str(error), "name": error.name})
-        return 1
-    except PlanInvalid as error:
-        send(replies, {"error": f"The plan cannot be replayed: {error}.", "name": "plan"})
-        return 1
+    with os.fdopen(os.dup(1), "wb") as replies:
+        os.dup2(2, 1)
+        try:
+            driver = Driver(api)
+            facts = driver.facts()
+            sensors = Sensors(facts.uuid)
+            send(replies, {"device": asdict(facts), "driver": sensors.driver()})
+            driver.open()
+            serve(Replay(driver, sensors), sys.stdin.buffer, replies)
+        except WireBroken:
+            return 1
+        except DriverError as error:
+            send(replies, {"error": str(error), "name": error.name})
+            return 1
+        except PlanInvalid as error:
+            send(replies, {"error": f"The plan cannot be replayed: {error}.", "name": "plan"})
+            return 1
     return 0
 
 

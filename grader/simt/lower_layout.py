@@ -30,8 +30,9 @@ def block_layout(variables: Iterable[ptx.Variable]) -> tuple[list[Parameter], in
 class SharedLayout:
     """Places shared variables with guards between them.
 
-    Without the guards they would lie as ptxas puts them, in order at their alignment; each keeps its address modulo
-    128, so that bank conflicts stay what they are.
+    Without the guards they would lie as ptxas puts them: in order of declaration at their alignment, dynamic memory
+    last (read off the machine code of ptxas 13.0.88). Each keeps its address modulo 128, so that bank conflicts stay
+    what they are.
     """
 
     def __init__(self) -> None:
@@ -50,27 +51,21 @@ class SharedLayout:
         if id(variable) in self.offsets:
             return
         compact = aligned(self._compact_end, variable.align)
-        offset = self.end + (compact - self.end) % _BANK_ROW
-        self._compact_end = compact + variable.size
-        self._place(variable, aligned(offset, variable.align), variable.size)
-
-    def add_dynamic(self, variables: list[ptx.Variable]) -> int:
-        """Puts dynamic shared memory last; all `extern __shared__` arrays start there. Returns where."""
-        align = max([variable.align for variable in variables], default=16)
-        compact = aligned(self._compact_end, align)
-        start = aligned(self.end + (compact - self.end) % _BANK_ROW, align)
-        for variable in variables:
-            self.offsets[id(variable)] = start
-        self.variables.append(SharedVariable(variables[0].name if variables else "", start, 0, align))
-        self.end = start
-        return start
-
-    def _place(self, variable: ptx.Variable, offset: int, size: int) -> None:
-        if offset + size > _LARGEST_SHARED:
+        offset = aligned(self.end + (compact - self.end) % _BANK_ROW, variable.align)
+        if offset + variable.size > _LARGEST_SHARED:
             raise ptx.PtxError(variable.line, variable.name, "there is more shared memory than any GPU has")
         self.offsets[id(variable)] = offset
-        self.variables.append(SharedVariable(variable.name, offset, size, variable.align))
-        self.end = offset + size + SHARED_GUARD
+        self.variables.append(SharedVariable(variable.name, offset, variable.size, variable.align))
+        self.end = offset + variable.size + SHARED_GUARD
+        self._compact_end = compact + variable.size
+
+    def add_dynamic(self, variables: list[ptx.Variable]) -> None:
+        """Puts dynamic shared memory last: all `extern __shared__` arrays, at least one, start at the same place."""
+        align = max(variable.align for variable in variables)
+        compact = aligned(self._compact_end, align)
+        self.end = aligned(self.end + (compact - self.end) % _BANK_ROW, align)
+        self.offsets.update((id(variable), self.end) for variable in variables)
+        self.variables.append(SharedVariable(variables[0].name, self.end, 0, align))
 
 
 class Layout:

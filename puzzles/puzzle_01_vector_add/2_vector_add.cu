@@ -4,6 +4,7 @@
 //        is how every kernel from here on fills the machine.
 // Given  a, b and out, n floats each, in device memory; a launcher that starts enough blocks of 256 threads.
 // Write  the kernel's body, about 3 lines: which element is mine, do I have one, add.
+// Goal   Loads and stores are coalesced: neighbouring threads take neighbouring elements.
 #include <cuda_runtime.h>
 
 __global__ void vector_add_kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ out,

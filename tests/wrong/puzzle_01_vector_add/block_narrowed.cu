@@ -1,10 +1,13 @@
-// vector_add_block: adds in half precision
-#include <cuda_fp16.h>
+// vector_add_block: adds with 11 significant bits, as half precision and TF32 have them
 #include <cuda_runtime.h>
+
+__device__ float narrowed(float x) {
+    return __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u);
+}
 
 __global__ void vector_add_block_kernel(const float* a, const float* b, float* out, int n) {
     const unsigned i = threadIdx.x;
-    if (i < n) out[i] = __half2float(__hadd(__float2half(a[i]), __float2half(b[i])));
+    if (i < n) out[i] = narrowed(narrowed(a[i]) + narrowed(b[i]));
 }
 
 extern "C" cudaError_t vector_add_block(const float* a, const float* b, float* out, int n, cudaStream_t stream) {

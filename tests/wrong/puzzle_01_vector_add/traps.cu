@@ -1,9 +1,10 @@
-// vector_add: each block begins one element too early, in the block before it
+// vector_add: a thread without an element gives up
 #include <cuda_runtime.h>
 
 __global__ void vector_add_kernel(const float* a, const float* b, float* out, int n) {
-    const unsigned i = blockIdx.x * (blockDim.x - 1) + threadIdx.x;
-    if (i < n) out[i] = a[i] + (threadIdx.x == 0 ? 0.0f : b[i]);
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) __trap();
+    out[i] = a[i] + b[i];
 }
 
 extern "C" cudaError_t vector_add(const float* a, const float* b, float* out, int n, cudaStream_t stream) {
