@@ -10,15 +10,6 @@ from grader.explain.names import kernel_name
 from grader.puzzle import Case, LaunchFact, Part, element_count, shape_of
 from grader.verdict import Finding
 
-_NOUNS = {
-    "f32": "floats",
-    "f16": "halves",
-    "bf16": "bfloat16 values",
-    "f64": "doubles",
-    "i32": "ints",
-    "i64": "64-bit ints",
-}
-
 
 @dataclass(frozen=True)
 class Place:
@@ -76,7 +67,7 @@ class Place:
             label=self.label,
             grid=launch.grid if launch is not None else None,
             block=launch.block if launch is not None else None,
-            nouns={buffer.name: _NOUNS[buffer.dtype.name] for buffer in buffers},
+            types={buffer.name: buffer.dtype.name for buffer in buffers},
             elements={buffer.name: element_count(buffer, params) for buffer in buffers},
             shapes={buffer.name: shape_of(buffer, params) for buffer in buffers},
         )

@@ -110,10 +110,11 @@ class Trial:
         for buffer in self.part.buffers:
             summary = result.unwritten.get(buffer.name)
             if buffer.role == "out" and summary and summary["count"]:
-                seen.append(self._unwritten(buffer.name, int(summary["count"]), int(summary["first"])))
+                seen.append(self._unwritten(buffer.name, summary, result))
         return seen
 
-    def _unwritten(self, name: str, count: int, first: int) -> Observation:
+    def _unwritten(self, name: str, summary: Mapping[str, Any], result: RunResult) -> Observation:
+        count, first = int(summary["count"]), int(summary["first"])
         elements = next(element_count(buffer, self.case.params) for buffer in self.part.buffers if buffer.name == name)
         launches = launches_of(self.plan)
         facts: dict[str, Any] = {"before": element(name, first - 1)}
@@ -124,17 +125,16 @@ class Trial:
         else:
             facts["variant"] = "some_one" if count == 1 else "some"
         last = launches[-1] if launches else None
+        line = last.line if last is not None else None
         if last is not None and len(launches) == 1 and first == _threads(last) < elements:
-            facts["why"] = "short_grid"
-        return Observation(
-            "never_written",
-            line=last.line if last is not None else None,
-            kernel=last.kernel if last is not None else None,
-            buffer=name,
-            index=first,
-            count=count,
-            facts=facts,
-        )
+            facts |= {"why": "short_grid", "mark": "short_grid"}
+        elif count == elements:
+            facts["mark"] = "none"
+        else:
+            line = result.writer_line(name, _written(summary, elements))
+            facts["mark"] = "others"
+        kernel = last.kernel if last is not None else None
+        return Observation("never_written", line, kernel, buffer=name, index=first, count=count, facts=facts)
 
     def _wrong(self, comparison: Comparison, result: RunResult) -> Observation:
         worst = comparison.first_wrong()
@@ -218,6 +218,13 @@ def launches_of(plan: Plan) -> Sequence[Launch]:
     return [operation for operation in plan.operations if isinstance(operation, Launch)]
 
 
+def _written(summary: Mapping[str, Any], elements: int) -> int:
+    """An element that was written, beside the first that was not."""
+    first = int(summary["first"])
+    ranges = summary.get("ranges") or [[first, first]]
+    return first - 1 if first else min(int(ranges[0][1]) + 1, elements - 1)
+
+
 def _threads(launch: Launch) -> int:
     count = 1
     for extent in (*launch.grid, *launch.block):
@@ -264,8 +271,8 @@ def _value_facts(kind: str, worst: BufferComparison, first: int, count: int) -> 
         facts |= {"narrow": worst.narrow.name, "digits": worst.narrow.digits}
     if kind == "wrong_values":
         facts["variant"] = "one" if count == 1 else "all" if count == checked else "first"
-    if kind == "not_a_number" and count == 1:
-        facts["variant"] = "one"
+    if kind == "not_a_number":
+        facts["variant"] = "one" if count == 1 else "all" if count == checked else "some"
     return facts
 
 

@@ -79,7 +79,9 @@ class PretendedDevice:
     owner: Pretended
     run_count: int = 0
 
-    def run(self, plan: Plan, memory: Memory, *, roles: Mapping[str, str], order: str, seed: int) -> Any:
+    def run(
+        self, plan: Plan, memory: Memory, *, roles: Mapping[str, str], order: str, seed: int, budget: int | None = None
+    ) -> Any:
         before = memory["out"].clone()
         self.owner.kernel(memory, self.run_count)
         self.owner.runs.append((order, seed))
@@ -301,7 +303,8 @@ def test_a_tail_without_threads_is_named(judge: Callable[..., PartVerdict]) -> N
     assert [case.passed for case in verdict.cases] == [True, False]
     (finding,) = verdict.findings
     assert finding.message == "The last of the 257 floats of `out` is never written: `out[256]`."
-    assert "1 blocks of 256 threads are 256 threads" in finding.why
+    assert "starts 256 threads, 1 block of 256, fewer than the 257 elements" in finding.why
+    assert (finding.line, finding.marks) == (9, ((9, "starts 256 threads"),))
 
 
 def test_wrong_values_name_the_line_that_wrote_them_and_the_pattern(judge: Callable[..., PartVerdict]) -> None:

@@ -29,15 +29,15 @@ SETTING = Setting(
     label="1.2",
     grid=(2, 1, 1),
     block=(256, 1, 1),
-    nouns={"a": "floats", "out": "floats"},
+    types={"a": "f32", "out": "f32"},
     elements={"a": 257, "out": 257},
     shapes={"a": (257,), "out": (257,)},
 )
 DESIGN_KINDS = """compile_error, missing_entry, host_crash, host_timeout, launch_error, ignored_error, capture_unsafe,
 out_of_bounds_read, out_of_bounds_write, misaligned_access, uninitialised_read, data_race, barrier_divergence, deadlock,
 bad_sync_mask, endless_loop, integer_overflow, read_only_violation, never_written, wrong_values, low_precision,
-not_a_number, non_deterministic, device_trap, forbidden_call, bank_conflicts, uncoalesced_access, redundant_traffic, goal_missed,
-unsupported"""
+not_a_number, non_deterministic, device_trap, forbidden_call, bank_conflicts, uncoalesced_access, redundant_traffic,
+goal_missed, unsupported"""
 
 
 def test_the_catalogue_knows_every_kind() -> None:
@@ -85,7 +85,7 @@ def outside(index: int, **facts: Any) -> Observation:
 def test_an_access_past_the_end_names_thread_element_and_size_and_the_missing_guard() -> None:
     said = say(outside(257), SETTING)
     assert said.message == "Thread 1 of block 1 reads `a[257]`, one past the 257 floats of `a`."
-    assert "2 blocks of 256 threads are 512 threads, for 257 floats" in said.why
+    assert "starts 512 threads, 2 blocks of 256, for 257 floats" in said.why
     assert [(mark.line, mark.text) for mark in said.marks] == [(7, "thread 1 of block 1 reads `a[257]`")]
 
 
@@ -122,11 +122,29 @@ def test_a_race_names_both_lines_and_both_threads() -> None:
         facts={"write": False, "other_write": True, "other_block": [1, 0, 0], "other_thread": [4, 0, 0]},
     )
     said = say(race, SETTING)
-    assert "`out[4]`" in said.message
+    assert said.message == "One thread writes `out[4]` while another reads it."
     assert "Blocks run in any order" in said.why
     assert [(mark.line, mark.text) for mark in said.marks] == [
         (8, "thread 4 of block 1 may be writing here"),
         (9, "thread 3 of block 0 reads here"),
+    ]
+
+
+def test_a_race_on_one_line_has_one_mark_with_both_threads() -> None:
+    race = Observation(
+        "data_race",
+        line=9,
+        other_line=9,
+        block=(0, 0, 0),
+        thread=(1, 0, 0),
+        buffer="out",
+        index=0,
+        facts={"write": True, "other_write": True, "other_block": [0, 0, 0], "other_thread": [0, 0, 0]},
+    )
+    said = say(race, SETTING)
+    assert said.message == "Two threads write `out[0]`, and nothing says whose value stays."
+    assert [mark.text for mark in said.marks] == [
+        "thread 1 of block 0 and thread 0 of block 0 are here at the same time"
     ]
 
 

@@ -175,7 +175,7 @@ def _damage_value(luck: random.Random, text: str) -> str:
 
 @pytest.mark.parametrize("damage", [_damage_text, _damage_value])
 def test_no_damage_to_a_document_gives_anything_but_plan_invalid(damage: Callable[[random.Random, str], str]) -> None:
-    luck, refused = random.Random(20_251_129), 0  # noqa: S311 - the same damage every time
+    luck, refused = random.Random(20_251_129), 0  # the same damage every time
     for _ in range(2_000):
         try:
             from_json(damage(luck, to_json(FULL)))

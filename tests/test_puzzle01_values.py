@@ -24,7 +24,10 @@ PRETENDERS = {
 
 PROGRAM = """#include <cuda_runtime.h>
 
-__device__ float narrowed(float x) { return __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u); }
+__device__ float narrowed(float x) {
+    const unsigned bits = __float_as_uint(x);
+    return __uint_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu);
+}
 
 __global__ void kernel(const float* a, const float* b, float* out, int n) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

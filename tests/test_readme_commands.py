@@ -17,6 +17,7 @@ READMES = [ROOT / "README.md", *sorted(ROOT.glob("puzzles/*/README.md"))]
 # For another machine, or for the shell that reads them: a container, Windows' Linux, an environment's own script.
 ELSEWHERE = ("docker", "sudo", "source")
 VERDICT_NOT_PASSED = 1
+ASKING = ("reset", "solution")  # at a terminal they wait for an answer; a test has none
 
 
 def commands() -> dict[str, str]:
@@ -56,7 +57,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_command_of_the_grader_does_what_the_page_says(
     command: str, command_line: CommandLine, workspace: Path
 ) -> None:
-    done = command_line(*shlex.split(command)[1:], cwd=workspace)
+    answer = ["--yes"] if command.split()[1] in ASKING else []
+    done = command_line(*shlex.split(command)[1:], *answer, cwd=workspace)
     expected = {VERDICT_NOT_PASSED} if command.startswith("grader check") else {0}
     assert done.returncode in expected, done.stdout + done.stderr
     assert done.stdout.strip()

@@ -153,9 +153,13 @@ def test_printing_is_kept() -> None:
     assert recorded("honest.cu", "ordinary_host_code").printed == "hello from the launcher: caught\n"
 
 
-def test_an_entry_can_be_recorded_at_addresses_of_another_process(honest: Build) -> None:
+@pytest.mark.parametrize(
+    "addresses",
+    [(0x1234_5000_0000, 0x1234_6000_0004), (0x6FAD_F080_0000, 0x6FAD_F0C0_0004)],
+    ids=["below ours", "above ours"],
+)
+def test_an_entry_can_be_recorded_at_addresses_of_another_process(honest: Build, addresses: tuple[int, int]) -> None:
     call = call_of("plain")
-    addresses = (0x1234_5000_0000, 0x1234_6000_0004)
     layout = layout_at(addresses, arena=0x1300_0000_0000, arena_bytes=1 << 30)
     recording = record_entry(honest, EntryCall("plain", call.arguments, layout, inject=False))
     assert recording.findings == []

@@ -127,7 +127,7 @@ def test_a_machine_that_cannot_hold_a_launcher_says_so(monkeypatch: pytest.Monke
 
 
 def test_no_damage_to_a_transcript_gives_anything_but_a_forgery() -> None:
-    luck = random.Random(20_251_129)  # noqa: S311 - the same damage every time
+    luck = random.Random(20_251_129)  # the same damage every time
     honest = stream_of(*HONEST[:-1], FAULT)
     for _ in range(2_000):
         damaged = bytearray(honest)

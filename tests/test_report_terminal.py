@@ -11,7 +11,7 @@ from rich.console import Console
 from grader.report import Surroundings, print_part, print_summary
 from grader.report.counts import beside_reference
 from grader.report.excerpt import excerpt
-from grader.verdict import CaseResult, Finding, FirstWrong, GoalResult, PartVerdict, Stage, State, Verdict
+from grader.verdict import CaseResult, Finding, FirstWrong, GoalResult, PartVerdict, Stage, State, Timing, Verdict
 
 SOURCE = "\n".join(f"line {number};" for number in range(1, 40))
 AROUND = Surroundings(number=2, title="Tiled GEMM", index=3, parts=8, source=SOURCE, hints=3, following="2.4")
@@ -216,3 +216,10 @@ def test_an_excerpt_shows_no_characters_that_act_on_the_terminal() -> None:
 def test_no_line_in_the_file_no_excerpt() -> None:
     assert excerpt("", "a.cu", [(5, "x")], 80) == []
     assert excerpt("x", "a.cu", [], 80) == []
+
+
+def test_a_time_is_shown_with_its_spread() -> None:
+    timing = Timing("NVIDIA H200", ms=0.7358, interval_ms=(0.7351, 0.7366), gb_per_s=4378.0, runs=40, cold_l2=True)
+    text = shown(replace(WRONG, state=State.passed, device="NVIDIA H200", findings=(), timing=timing), width=200)
+    assert "0.7358 ms, 4,378 GB/s: the median of 40 runs at full size" in text
+    assert "gemm_tiled · NVIDIA H200" in text

@@ -7,6 +7,11 @@ from typing import Any
 from grader.cuda.driver import Driver, DriverError
 
 
+# A driver gives small ranges where it likes, also among the addresses that a launcher's libraries may have; seen on an
+# H200, it keeps to the hint for a large one. Reserved addresses cost nothing.
+_LEAST = 1 << 30
+
+
 class AddressRange:
     """A reserved range of device addresses; `map` puts memory under its first bytes, `unmap` takes it away.
 
@@ -23,7 +28,7 @@ class AddressRange:
                 driver.enum("CUmemAllocationGranularity_flags", "MEM_ALLOC_GRANULARITY_RECOMMENDED"),
             )
         )
-        self.size = self._whole(size) + self._granule
+        self.size = max(_LEAST, self._whole(size)) + self._granule
         self.base = self._reserve(hint)
         self._mapped = 0
         self._handle: Any = None

@@ -31,7 +31,7 @@ def _told(kind: str, slot: str, variant: str, facts: Facts) -> str:
 
 def _facts(seen: Observation, setting: Setting) -> Facts:
     facts: Facts = {"entry": setting.entry, "label": setting.label, "kernel": seen.kernel or "the kernel"}
-    facts |= {"buffer": seen.buffer or "memory", "count": f"{seen.count:,}"}
+    facts |= {"buffer": seen.buffer or seen.facts.get("region") or "memory", "count": f"{seen.count:,}"}
     facts |= {key: _printed(value) for key, value in seen.facts.items() if value is not None}
     dimensions = _dimensions(setting)
     facts["who"] = _who(seen.block, seen.thread, dimensions)
@@ -43,7 +43,7 @@ def _facts(seen: Observation, setting: Setting) -> Facts:
         facts["element"] = element(seen.buffer, seen.index, setting.shapes.get(seen.buffer, ()))
     if seen.buffer is not None and seen.buffer in setting.elements:
         facts["elements"] = f"{setting.elements[seen.buffer]:,}"
-        facts["noun"] = setting.nouns.get(seen.buffer, "elements")
+        facts["noun"] = sentence("words", "elements", setting.types.get(seen.buffer, "any"))
     facts |= _distance(seen, setting) | _grid(setting) | _alignment(seen)
     return facts
 
@@ -66,10 +66,11 @@ def _dimensions(setting: Setting) -> int:
     return max(used, default=0) + 1
 
 
-def _who(block: Coordinates | None, thread: Coordinates | None, dimensions: int, nobody: str = "a") -> str:
+def _who(block: Coordinates | None, thread: Coordinates | None, dimensions: int, nobody: str = "a_thread") -> str:
     if thread is None:
-        return f"{nobody} thread"
-    return f"thread {_place(thread, dimensions)}" + (f" of block {_place(block, dimensions)}" if block else "")
+        return sentence("words", nobody)
+    facts = {"thread": _place(thread, dimensions), "block": _place(block, dimensions) if block else ""}
+    return sentence("words", "thread_of_block" if block else "thread", facts=facts)
 
 
 def _place(at: Coordinates, dimensions: int) -> str:
@@ -80,9 +81,11 @@ def _place(at: Coordinates, dimensions: int) -> str:
 def element(buffer: str, index: int, shape: tuple[int, ...] = ()) -> str:
     """How a learner writes an element of a pointer, "`A[1105]`"; inside a matrix its row and column are named too."""
     columns = shape[-1] if len(shape) == 2 else 0
+    facts: Facts = {"buffer": buffer, "index": index}
     if columns > 1 and 0 <= index < shape[0] * columns:
-        return f"`{buffer}[{index}]` (row {index // columns}, column {index % columns})"
-    return f"`{buffer}[{index}]`"
+        facts |= {"row": index // columns, "column": index % columns}
+        return sentence("words", "matrix_element", facts=facts)
+    return sentence("words", "element", facts=facts)
 
 
 def _distance(seen: Observation, setting: Setting) -> Facts:
@@ -97,7 +100,8 @@ def _grid(setting: Setting) -> Facts:
         return {}
     blocks = setting.grid[0] * setting.grid[1] * setting.grid[2]
     threads = setting.block[0] * setting.block[1] * setting.block[2]
-    return {"blocks": f"{blocks:,}", "threads": f"{threads:,}", "total": f"{blocks * threads:,}"}
+    grid = sentence("words", "one_block" if blocks == 1 else "blocks", facts={"count": f"{blocks:,}"})
+    return {"grid": grid, "threads": f"{threads:,}", "total": f"{blocks * threads:,}"}
 
 
 def _alignment(seen: Observation) -> Facts:
@@ -108,7 +112,7 @@ def _alignment(seen: Observation) -> Facts:
     address = seen.facts.get("address")
     if isinstance(address, int):
         facts["remainder"] = address % size
-    return facts | {"noun": "floats"}
+    return facts | {"noun": sentence("words", "elements", "f32")}
 
 
 # ---- variants -------------------------------------------------------------------------------------------------------
@@ -157,6 +161,13 @@ def _where(seen: Observation, facts: Facts) -> str:
     return "variable" if seen.buffer else "plain"
 
 
+def _race(seen: Observation, facts: Facts) -> str:
+    place = _where(seen, facts)
+    if place not in ("element", "shared") or not {"write", "other_write"} <= set(seen.facts):
+        return place
+    return f"{place}_both" if seen.facts["write"] and seen.facts["other_write"] else f"{place}_mixed"
+
+
 def _race_why(seen: Observation, _: Facts) -> str:
     other = _coordinates(seen, "other_block")
     return "same_block" if other is None or other == seen.block else "other_block"
@@ -168,6 +179,10 @@ def _trap(seen: Observation, facts: Facts) -> str:
 
 def _counted(seen: Observation, facts: Facts) -> str:
     return "counted" if "arrived" in seen.facts and "threads" in facts else "plain"
+
+
+def _forbidden(seen: Observation, facts: Facts) -> str:
+    return "path" if "path" in seen.facts and "call" in seen.facts else _plain(seen, facts)
 
 
 def _unsupported(seen: Observation, _: Facts) -> str:
@@ -189,7 +204,8 @@ _VARIANTS: dict[str, Callable[[Observation, Facts], str]] = {
     "out_of_bounds_write": _bounds,
     "misaligned_access": _where,
     "uninitialised_read": _where,
-    "data_race": _where,
+    "data_race": _race,
+    "forbidden_call": _forbidden,
     "read_only_violation": _where,
     "barrier_divergence": _counted,
     "deadlock": _counted,
@@ -219,6 +235,10 @@ def _marks(seen: Observation, facts: Facts) -> tuple[Mark, ...]:
 
 
 def _mark_variant(seen: Observation, facts: Facts) -> str:
+    if seen.kind == "data_race" and seen.line == seen.other_line and "other_thread" in seen.facts:
+        return "both"
+    if seen.kind == "never_written":
+        return str(seen.facts.get("mark", "plain"))
     if seen.kind == "data_race":
         return "write" if seen.facts.get("write") else "read" if "write" in seen.facts else "plain"
     if seen.kind in ("out_of_bounds_read", "out_of_bounds_write", "read_only_violation") and "element" not in facts:

@@ -50,13 +50,13 @@ class Said:
 class Setting:
     """What surrounds an observation: the entry and its label, and of the launch the grid and block, in (x, y, z).
 
-    `nouns` names each buffer's elements ("floats"), `elements` counts them, `shapes` gives their dimensions.
+    `types` names each buffer's element type ("f32"), `elements` counts them, `shapes` gives their dimensions.
     """
 
     entry: str
     label: str = ""
     grid: Coordinates | None = None
     block: Coordinates | None = None
-    nouns: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
     elements: Mapping[str, int] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

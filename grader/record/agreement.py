@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 
 from grader.record.errors import error_name
+from grader.record.layout import WORDS
 from grader.record.operations import Allocation, Free, Launch, Operation, SymbolUpload, Triple, Upload
 
 WORD = 8
-_WORDS = 1 << 64
 _OTHER_ARGUMENTS = "it passes on other values"
 _ADDRESSES = ("address", "destination", "source")
 # Not compared: the line, and the attribute as it stood, which says nothing of this launch once it was accepted.
@@ -37,7 +37,7 @@ class Difference:
 class Moves:
     """How memory moved between the calls.
 
-    `shifts` are the distances, one a buffer. `first` are the ranges (address, end) of the first call's buffers.
+    `shifts` are the distances modulo 2**64, one a buffer. `first` are the ranges (address, end) of the first call's buffers.
     `bytes_read` gives the offsets that a kernel reads of its parameter block.
     """
 
@@ -77,7 +77,7 @@ def _of_operations(one: Operation, other: Operation, moves: Moves) -> Difference
         if isinstance(after, bytes):
             matters = moves.bytes_read(one.kernel) if isinstance(one, Launch) else range(len(after))
             found = _of_bytes(before, after, matters, moves)
-        elif before == after or (name in _ADDRESSES and after - before in moves.shifts):
+        elif before == after or (name in _ADDRESSES and (after - before) % WORDS in moves.shifts):
             continue
         else:
             found = _reason(name, before, after, one)
@@ -101,7 +101,7 @@ def _of_bytes(before: bytes, after: bytes, matters: Collection[int], moves: Move
 
 
 def _is_shifted(old: bytes, new: bytes, shifts: Collection[int]) -> bool:
-    moved = (int.from_bytes(new, "little") - int.from_bytes(old, "little")) % _WORDS
+    moved = (int.from_bytes(new, "little") - int.from_bytes(old, "little")) % WORDS
     return len(old) == WORD and moved in shifts
 
 

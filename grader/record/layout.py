@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 ALIGNMENT = 256
+WORDS = 1 << 64  # values of an 8-byte word
 PAGE = 4096
 MAX_BUFFERS = 24  # the recorder passes no more pointers and integers
 
@@ -41,9 +42,12 @@ class Layout:
 
     @property
     def shifts(self) -> tuple[int, ...]:
-        """How far each buffer moves between the calls, then how far stream-ordered allocations do."""
+        """How far each buffer moves between the calls, then how far stream-ordered allocations do, modulo 2**64.
+
+        A driver may give addresses above those of the second call.
+        """
         moved = (second - first for first, second in zip(self.first, self.second, strict=True))
-        return (*moved, self.arenas[1] - self.arenas[0])
+        return tuple(distance % WORDS for distance in (*moved, self.arenas[1] - self.arenas[0]))
 
 
 def software_layout(offsets: Sequence[int]) -> Layout:

@@ -74,6 +74,7 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
     _print_pattern(console, part, width)
     if not around.is_solution:
         _print_counters(console, part, width)
+    _print_timing(console, part, width)
     if part.printed:
         _prose(console, _say("printed"), width)
         for printed in part.printed.splitlines():
@@ -213,6 +214,14 @@ def _print_counters(console: Console, part: PartVerdict, width: int) -> None:
         compared = beside_reference(part.counters, part.reference_counters)
         if compared:
             _prose(console, compared, width)
+
+
+def _print_timing(console: Console, part: PartVerdict, width: int) -> None:
+    if part.timing is None:
+        return
+    low, high = part.timing.interval_ms
+    facts = {"ms": f"{part.timing.ms:.4g}", "low": f"{low:.4g}", "high": f"{high:.4g}", "runs": part.timing.runs}
+    _prose(console, _say("timing", **facts, bandwidth=f"{part.timing.gb_per_s:,.0f}"), width)
 
 
 # ---- outcome --------------------------------------------------------------------------------------------------------

@@ -4,10 +4,10 @@
 // in[n], out[n] and n = 100; tests/test_machine_findings.py runs them all.
 #include <cuda_runtime.h>
 
-#define ENTRY(kernel, blocks, threads)                                                                  \
-    extern "C" cudaError_t kernel##_entry(const float* in, float* out, int n, cudaStream_t stream) {    \
-        kernel<<<blocks, threads, 0, stream>>>(in, out, n);                                             \
-        return cudaGetLastError();                                                                      \
+#define ENTRY(kernel, blocks, threads)                                                               \
+    extern "C" cudaError_t kernel##_entry(const float* in, float* out, int n, cudaStream_t stream) { \
+        kernel<<<blocks, threads, 0, stream>>>(in, out, n);                                          \
+        return cudaGetLastError();                                                                   \
     }
 
 __global__ void past_the_end(const float* in, float* out, int n) {
@@ -141,7 +141,7 @@ ENTRY(same_element_two_blocks, 3, 100)
 __global__ void neighbour_in_the_warp(const float* in, float* out, int n) {
     const int i = threadIdx.x;
     if (i >= n) return;
-    out[i] = in[i];                                               // -> data_race
+    out[i] = in[i];                                                                                // -> data_race
     if (i > 0) *static_cast<volatile float*>(out + i) = static_cast<volatile float*>(out)[i - 1];  // -> data_race
 }
 ENTRY(neighbour_in_the_warp, 1, 32)
@@ -158,7 +158,7 @@ ENTRY(neighbour_in_the_warp_ok, 1, 32)
 
 __global__ void neighbour_in_the_block(const float* in, float* out, int n) {
     const int i = threadIdx.x;
-    if (i < n) out[i] = in[i];                                                   // -> data_race
+    if (i < n) out[i] = in[i];                                           // -> data_race
     if (i + 50 < n) out[i] = static_cast<volatile float*>(out)[i + 50];  // -> data_race
 }
 ENTRY(neighbour_in_the_block, 1, 128)
@@ -193,9 +193,9 @@ ENTRY(shared_without_barrier_ok, 1, 128)
 
 __global__ void endless(const float* in, float* out, int n) {
     int i = threadIdx.x;
-    while (i < n) {  // -> endless_loop
+    while (i < n) {      // -> endless_loop
         out[i] = in[i];  // -> endless_loop
-        i += n < 0;  // -> endless_loop
+        i += n < 0;      // -> endless_loop
     }
 }
 ENTRY(endless, 1, 32)

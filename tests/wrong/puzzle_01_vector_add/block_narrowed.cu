@@ -1,8 +1,9 @@
-// vector_add_block: adds with 11 significant bits, as half precision and TF32 have them
+// vector_add_block: adds with the 11 significant bits of half precision
 #include <cuda_runtime.h>
 
 __device__ float narrowed(float x) {
-    return __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u);
+    const unsigned bits = __float_as_uint(x);
+    return __uint_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu);  // to nearest, ties to even
 }
 
 __global__ void vector_add_block_kernel(const float* a, const float* b, float* out, int n) {

@@ -11,6 +11,6 @@ __global__ void vector_add_stride_kernel(const float* a, const float* b, float* 
 
 extern "C" cudaError_t vector_add_stride(const float* a, const float* b, float* out, int n, cudaStream_t stream) {
     if (n == 0) return cudaSuccess;
-    vector_add_stride_kernel<<<std::min((n + 255) / 256, 2112), 256, 0, stream>>>(a, b, out, n);
+    vector_add_stride_kernel<<<std::min((n + 255) / 256, 1056), 256, 0, stream>>>(a, b, out, n);
     return cudaGetLastError();
 }
