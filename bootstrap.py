@@ -43,6 +43,7 @@ def main() -> None:
     if any(there.get(name) != wanted[name] for name in ("python", "torch")):
         make_environment(borrow_torch=wanted["torch"] == "installed")
     install(wanted["torch"], with_nvcc=wanted["nvcc"] == "packages")
+    build_own_libraries()
     NOTE.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
 
 
@@ -111,6 +112,14 @@ def install(torch: str, *, with_nvcc: bool) -> None:
     pip("--constraint", str(constraints), "setuptools")  # builds this package, below, without an environment of its own
     extras = "dev,nvcc" if with_nvcc else "dev"
     pip("--constraint", str(constraints), "--no-build-isolation", "--editable", f"{ROOT}[{extras}]")
+
+
+def build_own_libraries() -> None:
+    """Now rather than in the middle of the first check; they go into the cache, and are built again when they change."""
+    say("Building the software GPU for this processor: another minute.")
+    program = "from grader.native import build_library\nfor name in ('recorder', 'machine'): build_library(name)"
+    if subprocess.run([str(PYTHON), "-c", program], cwd=ROOT, check=False).returncode:
+        give_up(f"the software GPU could not be built; {ENVIRONMENT / 'bin' / 'grader'} doctor says what is missing.")
 
 
 def pip(*arguments: str) -> None:

@@ -8,22 +8,23 @@ size, which must be launchable too; then its goals are judged on what was counte
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.ahead import Ahead
 from grader.catalog import Located, UsageError, emptied, is_untouched
 from grader.cuda.presence import why_not
 from grader.explain import Observation, diagnostics
+from grader.facts import PRINTED_CHARACTERS, kernel_facts, launch_facts, readable
 from grader.findings import Place
 from grader.puzzle import (
     Case,
     CaseEvidence,
     Evidence,
-    KernelFact,
-    LaunchFact,
     Shortfall,
     call_by_name,
 )
@@ -34,13 +35,12 @@ if TYPE_CHECKING:
     from grader.build import Build, BuildFailed
     from grader.cuda.session import RealGPU
     from grader.record import Recording
-    from grader.record.plan import Plan
     from grader.trial import Ran, Trial
 
 DEVICE = "software"
 BENCH_GROUP = "bench"
-_PRINTED_LINES, _PRINTED_CHARACTERS = 40, 4000
 _MOST_FINDINGS = 32
+_MOST_AHEAD = 16  # recordings: plans may carry many megabytes
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,19 @@ class _PartCheck:
     def verdict(self) -> PartVerdict:
         from grader.toolchain import ToolMissing
 
+        begun = time.perf_counter()
         try:
             state = self._judge()
         except (ToolMissing, TorchMissing) as missing:
             state, self.reason = State.unchecked, _as_sentence(str(missing))
         except Exception as error:
+            logging.getLogger(__name__).debug("judging %s", self.submission.shown, exc_info=True)
             state = State.unchecked
             self.reason = f"The grader itself failed ({type(error).__name__}: {error}); your file may well be right."
         if state is State.wrong and self.submission.is_untouched():
             state = State.not_started
         largest = self._largest()
+        self._spent("total", begun)
         return PartVerdict(
             part=self.part.name,
             label=self.submission.located.label,
@@ -130,7 +133,7 @@ class _PartCheck:
             counters=largest.counters if largest is not None else {},
             reference_counters=self.reference_counters,
             timing=self.timing,
-            printed=_readable(self.printed),
+            printed=readable(self.printed),
             seconds={step: round(spent, 3) for step, spent in self.seconds.items()},
             reason=self.reason,
         )
@@ -218,22 +221,23 @@ class _PartCheck:
     # ---- cases ----
 
     def _run_cases(self, built: Build) -> None:
-        recorded: dict[int, Recording] = {}
-        for number, (group, case) in enumerate(self.cases):
-            self.stage = Stage.record
-            recording = recorded.pop(number, None) or self._record(built, case)
-            if not self._host_is_right(recording, group, case):
-                if self.options.everything:
-                    continue
-                return
-            for later in range(number + 1, len(self.cases)):
-                if not self.loading.busy:
-                    break
-                if later not in recorded:  # PyTorch is still being imported: time for another one
-                    recorded[later] = self._record(built, self.cases[later][1])
-            self.loading.wait()
-            if not self._run(built, recording, group, case) and not self.options.everything:
-                return
+        cases = [case for _, case in self.cases]
+        most = _MOST_AHEAD if self.gpu is None else 0  # a GPU's addresses are asked for while nothing runs on it
+        recordings = Ahead(cases, lambda case: self._record(built, case), everything=self.options.everything, most=most)
+        try:
+            for group, case in self.cases:
+                self.stage = Stage.record
+                right = self._run_case(built, recordings.next(), group, case)
+                if not right and not self.options.everything:
+                    return
+        finally:
+            recordings.stop()
+
+    def _run_case(self, built: Build, recording: Recording, group: str, case: Case) -> bool:
+        if not self._host_is_right(recording, group, case):
+            return False
+        self.loading.wait()
+        return self._run(built, recording, group, case)
 
     def _record(self, built: Build, case: Case, *, inject: bool = False) -> Recording:
         begun = time.perf_counter()
@@ -285,7 +289,7 @@ class _PartCheck:
         place = self._at(case, recording)
         for seen in ran.observations:
             finding = place.finding(seen)
-            if ran.pattern is not None and ran.stage is Stage.compare:
+            if ran.pattern is not None and ran.stage is Stage.compare and "why" not in seen.facts:
                 finding = _with_pattern(finding, ran.pattern.why)
             self._add(finding)
         self.evidence.append(CaseEvidence(group, case, launch_facts(recording.plan), ran.counters, {}))
@@ -329,13 +333,13 @@ class _PartCheck:
             self.evidence[place] = CaseEvidence(
                 largest.group, largest.case, largest.launches, largest.counters, self.reference_counters
             )
-        evidence = Evidence(tuple(self.evidence), _kernel_facts(built))
+        evidence = Evidence(tuple(self.evidence), kernel_facts(built))
         for goal in self.part.goals:
             missed = goal.check(evidence)
             self.goals.append(GoalResult(goal.name, goal.sentence, missed is None))
             if missed is not None:
                 shortfall = missed if isinstance(missed, Shortfall) else Shortfall(missed)
-                facts = {"sentence": f"{goal.sentence} {shortfall.sentence}", "reason": shortfall.sentence}
+                facts = {"goal": goal.sentence, "reason": shortfall.sentence}
                 self._found(Observation(goal.kind, line=shortfall.line, kernel=shortfall.kernel, facts=facts))
         return State.goal_open if self.findings else State.passed
 
@@ -382,25 +386,8 @@ class _PartCheck:
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - begun
 
     def _print(self, text: str) -> None:
-        if len(self.printed) < _PRINTED_CHARACTERS:
+        if len(self.printed) < PRINTED_CHARACTERS:
             self.printed += text
-
-
-def launch_facts(plan: Plan) -> tuple[LaunchFact, ...]:
-    """The launches of a plan in stream order, as goals see them."""
-    from grader.record.plan import Launch
-
-    return tuple(
-        LaunchFact(operation.kernel, operation.grid, operation.block, operation.shared, operation.line)
-        for operation in plan.operations
-        if isinstance(operation, Launch)
-    )
-
-
-def _kernel_facts(built: Build) -> dict[str, KernelFact]:
-    return {
-        name: KernelFact(kernel.registers, kernel.static_shared, kernel.local) for name, kernel in built.kernels.items()
-    }
 
 
 def _with_pattern(finding: Finding, why: str) -> Finding:
@@ -411,11 +398,3 @@ def _with_pattern(finding: Finding, why: str) -> Finding:
 
 def _as_sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
-
-
-def _readable(text: str) -> str:
-    """The first lines of what was printed, without characters that move a terminal's cursor or change its colours."""
-    kept = "".join(character for character in text if character in "\n\t" or character.isprintable())
-    lines = kept.splitlines()
-    shown = "\n".join(lines[:_PRINTED_LINES])[:_PRINTED_CHARACTERS]
-    return shown + ("\n…" if len(lines) > _PRINTED_LINES or len(shown) < len(kept.rstrip("\n")) else "")

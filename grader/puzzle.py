@@ -1,8 +1,8 @@
 """The vocabulary that `puzzle.py` files are written in.
 
 A puzzle is data: its parts, each with the C parameters of its entry, a reference in PyTorch, cases in named groups
-(easy first), a tolerance with its reason, and goals. This module is the ground floor: it imports neither ours nor
-torch, so that `grader list` stays instant.
+(easy first), a tolerance with its reason, and goals. This module is the ground floor: it imports nothing of
+ours but `extent.py`, and no torch, so that `grader list` stays instant.
 
     puzzle = Puzzle(
         title="Vector add",
@@ -27,14 +27,13 @@ graded.
 
 from __future__ import annotations
 
-import ast
-import functools
 import inspect
-import operator
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
+
+from grader.extent import ExtentError, evaluate
 
 Dim: TypeAlias = str | int
 Number: TypeAlias = int | float
@@ -387,42 +386,13 @@ def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _dimension(buffer: Buffer, dim: Dim, params: Mapping[str, Number]) -> int:
-    try:
-        extent = dim if isinstance(dim, int) else _evaluate(_parsed(buffer.name, dim), buffer, params)
-    except ZeroDivisionError:
-        raise PuzzleError(f"{buffer.name}: the dimension {dim} divides by zero.") from None
+    if isinstance(dim, int):
+        extent = dim
+    else:
+        try:
+            extent = evaluate(dim, params)
+        except ExtentError as error:
+            raise PuzzleError(f"{buffer.name}: {error}") from None
     if extent < 0:
         raise PuzzleError(f"{buffer.name}: the dimension {dim} is {extent}, below 0.")
     return extent
-
-
-@functools.lru_cache(maxsize=1024)
-def _parsed(name: str, expression: str) -> ast.expr:
-    try:
-        return ast.parse(expression, mode="eval").body
-    except SyntaxError:
-        raise PuzzleError(f"{name}: {expression!r} is no expression.") from None
-
-
-_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-}
-_FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max}
-
-
-def _evaluate(node: ast.expr, buffer: Buffer, params: Mapping[str, Number]) -> int:
-    match node:
-        case ast.Constant(value=int(value)):
-            return value
-        case ast.Name(id=name) if name in params:
-            return int(params[name])
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_evaluate(left, buffer, params), _evaluate(right, buffer, params))
-        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS and arguments:
-            return _FUNCTIONS[name](*(_evaluate(argument, buffer, params) for argument in arguments))
-    raise PuzzleError(
-        f"{buffer.name}: {ast.unparse(node)!r} in its shape is neither a scalar, a number, + - * //, min nor max."
-    )

@@ -126,7 +126,7 @@ class Trial:
             facts["variant"] = "some_one" if count == 1 else "some"
         last = launches[-1] if launches else None
         line = last.line if last is not None else None
-        if last is not None and len(launches) == 1 and first == _threads(last) < elements:
+        if last is not None and len(launches) == 1 and first == _threads(last) == elements - count:
             facts |= {"why": "short_grid", "mark": "short_grid"}
         elif count == elements:
             facts["mark"] = "none"
@@ -265,7 +265,7 @@ def _value_facts(kind: str, worst: BufferComparison, first: int, count: int) -> 
         "checked": checked,
         "got": f"{float(worst.got[first]):.7g}",
         "expected": f"{float(worst.expected[first]):.7g}",
-        "max_rel_error": f"{worst.max_rel_error:.1e}",
+        "max_abs_error": f"{worst.max_abs_error:.1e}",
     }
     if worst.narrow is not None:
         facts |= {"narrow": worst.narrow.name, "digits": worst.narrow.digits}

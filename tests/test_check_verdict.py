@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ import jsonschema
 import pytest
 import torch
 
+from grader.ahead import Ahead
 from grader.build import BuildFailed
 from grader.cache import ToolMissing
 from grader.catalog import Located, LocatedPuzzle
@@ -426,7 +428,7 @@ def test_a_missed_goal_is_right_with_a_goal_open(judge: Callable[..., PartVerdic
         ("told", False),
     ]
     assert kinds(verdict) == ["goal_missed", "redundant_traffic"]
-    assert verdict.findings[0].message == "No launch at all. There are 5 launches."
+    assert verdict.findings[0].message == "Goal: No launch at all. There are 5 launches."
     assert verdict.findings[0].line == 9
 
 
@@ -480,3 +482,57 @@ def test_a_puzzle_with_parts_left_is_not_passed() -> None:
 
 def test_bad_usage_has_its_json() -> None:
     assert validated(error_json("No such puzzle.")) == {"schema": 1, "error": "No such puzzle."}
+
+
+# ---- recording ahead ----
+
+
+def clean(case: Case) -> Any:
+    return SimpleNamespace(number=case.params["n"], findings=[])
+
+
+def test_recordings_come_in_the_order_of_the_cases() -> None:
+    ahead = Ahead([Case(n=n) for n in range(40)], clean, everything=False, most=4)
+    assert [ahead.next().number for _ in range(40)] == list(range(40))  # type: ignore[attr-defined]
+    ahead.stop()
+
+
+def test_recording_stops_at_the_first_that_shows_something_unless_all_are_wanted() -> None:
+    for everything, count in ((False, 1), (True, 3)):
+        recorded: list[Case] = []
+
+        def faulty(case: Case, into: list[Case] = recorded) -> Any:
+            into.append(case)
+            return SimpleNamespace(findings=["something"])
+
+        ahead = Ahead([Case(n=n) for n in range(3)], faulty, everything=everything, most=4)
+        for _ in range(count):
+            ahead.next()
+        ahead.stop()
+        assert len(recorded) == count
+
+
+def test_what_recording_raises_is_raised_where_the_recording_is_wanted() -> None:
+    def missing(_case: Case) -> Any:
+        raise ToolMissing("gone")
+
+    ahead = Ahead([Case(n=1), Case(n=2)], missing, everything=True, most=4)
+    with pytest.raises(ToolMissing):
+        ahead.next()
+    ahead.stop()
+
+
+def test_recording_runs_only_so_far_ahead() -> None:
+    recorded: list[Case] = []
+
+    def note(case: Case) -> Any:
+        recorded.append(case)
+        return clean(case)
+
+    for most in (0, 5):
+        recorded.clear()
+        ahead = Ahead([Case(n=n) for n in range(1000)], note, everything=False, most=most)
+        ahead.next()
+        time.sleep(0.05)
+        assert 1 <= len(recorded) <= most + 1
+        ahead.stop()

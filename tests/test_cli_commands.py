@@ -325,6 +325,31 @@ def test_doctor_finds_everything_here_and_proves_it(capsys: pytest.CaptureFixtur
 # ---- the program ----
 
 
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_fault_of_the_grader_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("grader.catalog.workspace_root", broken)
+    assert grader("check", "1", *options) == 3
+    printed = capsys.readouterr()
+    told = json.loads(printed.out)["error"] if options else printed.err
+    assert "RuntimeError: boom" in told
+
+
+def test_an_interruption_leaves_one_json_object(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("grader.catalog.workspace_root", interrupted)
+    assert grader("check", "1", "--json") == 130
+    jsonschema.validate(json.loads(capsys.readouterr().out), SCHEMA)
+
+
 def run_program(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "grader", *arguments], capture_output=True, text=True, check=False, cwd=ROOT, **options

@@ -95,6 +95,13 @@ def test_an_access_far_past_the_end_is_an_overflow() -> None:
     assert "below 0" in say(outside(-4), SETTING).message
 
 
+def test_a_wide_access_that_begins_inside_and_ends_outside_says_so() -> None:
+    said = say(outside(256, bytes=16), SETTING)
+    assert said.message == (
+        "Thread 0 of block 1 reads 16 bytes from `a[256]` on, and they reach past the end of `a`, which has 257 floats."
+    )
+
+
 def test_an_access_to_no_buffer_says_so() -> None:
     nowhere = Observation(
         "out_of_bounds_write", block=(0, 0, 0), thread=(3, 0, 0), facts={"bytes": 4, "address": 1 << 45}

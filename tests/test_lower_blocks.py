@@ -10,6 +10,7 @@ import pytest
 from grader.simt.cfg import loop_order
 from grader.simt.lower import lower
 from grader.simt.program import NO_BLOCK, Function, Program
+from grader.simt.ptx import PtxError
 from tests.ptx_snippets import FIXTURES, kernel, lowered, texts
 
 Graph = list[list[int]]
@@ -179,3 +180,10 @@ def test_a_dense_maze_of_jumps_is_lowered_in_reasonable_time() -> None:
     )
     program = lower(kernel(jumps + "ret;"), "k.cu")
     assert len(program.functions[0].blocks) > count
+
+
+def test_jumps_that_no_compiler_writes_are_refused_rather_than_followed_forever() -> None:
+    names = ".reg .b32 %q<1000>;"
+    steps = "".join(f"L{n}: add.s32 %q{n}, %q{(n + 1) % 900}, 1; @%p1 bra L{max(0, n - 1)};\n" for n in range(900))
+    with pytest.raises(PtxError, match="too tangled"):
+        lower(kernel(f"{names}{steps} st.global.u32 [1024], %q450; ret;"), "k.cu")

@@ -60,7 +60,7 @@ LOGIC = [
     ("shl.b64 %rd0, %rd1, %r2;", "shl.b64 d, d, r"),
     ("shl.b16 %rs0, %rs1, 1;", "shl.b16 r, r, 0x1"),
     ("shr.s32 %r0, %r1, %r2;", "shr.s32 r, r, r"),
-    ("shr.b32 %r0, %r1, 31;", "shr.b32 r, r, 0x1f"),
+    ("shr.b32 %r0, %r1, 31;", "shr.u32 r, r, 0x1f"),
     ("shr.u16 %rs0, %rs1, %r2;", "shr.u32 r, r, r"),
     ("shr.s16 %rs0, %rs1, %r2;", "shr.s16 r, r, r"),
 ]

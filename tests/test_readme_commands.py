@@ -73,6 +73,18 @@ def test_a_verb_of_make_is_there(command: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_verdict_in_the_readme_is_one_that_was_given(command_line: CommandLine) -> None:
+    shown = re.search(r"^```text\n(Puzzle .*?)^```", READMES[0].read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    given = command_line("check", "1.2", "--file", str(ROOT / "tests/cases/p01_no_guard.cu"), COLUMNS="80").stdout
+    assert without_what_changes(given) == without_what_changes(shown[1])
+
+
+def without_what_changes(verdict: str) -> list[str]:
+    """The words of a verdict without its times and its seed, however far apart they stand."""
+    return re.sub(r"\b\d+\.\d s\b|\bseed \d+", "…", verdict).split()
+
+
 def test_every_other_command_is_for_another_machine() -> None:
     assert {command.split()[0] for command in commands()} <= {"grader", "make", *ELSEWHERE}
 

@@ -44,7 +44,7 @@ WRONG = PartVerdict(
         CaseResult("software", "several tiles", {"M": 65, "N": 33, "K": 17}, passed=False),
     ),
     not_reached=("thin", "primes"),
-    seconds={"build": 0.6, "run": 0.8},
+    seconds={"build": 0.6, "run": 0.9, "total": 1.4},
 )
 EXPECTED = """\
 Puzzle 2 Tiled GEMM · part 3 of 8, gemm_tiled · software GPU (no timing)

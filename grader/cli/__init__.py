@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ app.command("doctor")(doctor.doctor)
 # The parser's base class of errors, which typer does not export: a BadParameter is a UsageError, and that is one.
 _ParserError: type[Exception] = typer.BadParameter.__mro__[2]
 
-BAD_USAGE = 2
+NOT_PASSED, BAD_USAGE, UNCHECKED = 1, 2, 3
 INTERRUPTED = 130
 
 
@@ -44,7 +45,7 @@ def main() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
-        code = 1
+        code = NOT_PASSED
     os._exit(code)
 
 
@@ -54,6 +55,8 @@ def run(arguments: Sequence[str]) -> int:
         _refuse_repeated_options(arguments)
         command = typer.main.get_command(app)
         code = command.main(args=list(arguments) or ["--help"], prog_name="grader", standalone_mode=False)
+        if code == INTERRUPTED:  # the parser's own answer to Ctrl-C
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except UsageError as error:
         return _refuse(str(error), arguments)
@@ -63,7 +66,11 @@ def run(arguments: Sequence[str]) -> int:
         _refuse("Stopped.", arguments)
         return INTERRUPTED
     except BrokenPipeError:
-        return 1
+        return NOT_PASSED
+    except Exception as error:
+        logging.getLogger(__name__).debug("%s", arguments, exc_info=True)
+        _refuse(f"The grader itself failed ({type(error).__name__}: {error}).", arguments)
+        return UNCHECKED
 
 
 def _refuse(sentence: str, arguments: Sequence[str]) -> int:

@@ -10,10 +10,12 @@ from typing import Annotated
 
 import typer
 
+from grader.cache import cache_root
 from grader.catalog import Located, LocatedPuzzle, UsageError, load_catalog
 from grader.check import Options, Submission, check_part
 from grader.cli.names import PartOption, PuzzleArgument
 from grader.cli.target import chosen_cases, file_submission, own_submission, solution_submission
+from grader.explain import sentence
 from grader.hints import read_hints
 from grader.progress import PartProgress, Progress
 from grader.puzzle import Case
@@ -90,6 +92,8 @@ class _Session:
 
     def run(self) -> int:
         chosen = [self._chosen_cases(submission) for submission in self.submissions]
+        if not self.as_json and not (cache_root() / "machine").exists():
+            typer.echo(sentence("verdict", "first_time"), err=True)
         loading, tools = TorchLoading(), default_tools()
         judged: list[PartVerdict] = []
         for submission, cases in zip(self.submissions, chosen, strict=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.catalog import LocatedPuzzle, load_catalog
+from grader.explain import sentence
 from grader.progress import PartProgress, Progress
 from grader.verdict import State
 
@@ -19,13 +20,6 @@ _MARKS = {
     State.goal_open: ("○", "yellow"),
     State.passed: ("✔", "green"),
     State.unchecked: ("?", "yellow"),
-}
-_WORDS = {
-    State.not_started: "not started",
-    State.wrong: "not passed",
-    State.goal_open: "right, goal open",
-    State.passed: "passed",
-    State.unchecked: "not checked",
 }
 
 
@@ -49,7 +43,9 @@ def _print_puzzle(console: Console, puzzle: LocatedPuzzle, progress: Progress) -
     noted = progress.parts(puzzle.name)
     core = [located for located in puzzle.parts if not located.part.extra]
     passed = sum(noted.get(located.part.name, PartProgress()).state is State.passed for located in core)
-    console.print(Text(f"Puzzle {puzzle.number} {puzzle.puzzle.title} · {passed} of {len(core)} passed", style="bold"))
+    facts = {"number": puzzle.number, "title": puzzle.puzzle.title, "passed": passed, "parts": len(core)}
+    heading = sentence("states", "heading", facts=facts)
+    console.print(Text(heading, style="bold"))
     width = max(len(located.part.name) for located in puzzle.parts)
     for located in puzzle.parts:
         state = noted.get(located.part.name, PartProgress()).state
@@ -57,7 +53,7 @@ def _print_puzzle(console: Console, puzzle: LocatedPuzzle, progress: Progress) -
         row = Text("  ")
         row.append(mark, style=style)
         row.append(f" {located.label}{'+' if located.part.extra else ' '} {located.part.name:<{width}}  ")
-        row.append(f"{_WORDS[state]:<17}", style=style)
+        row.append(f"{sentence('states', state):<17}", style=style)
         row.append(located.part.lesson, style="dim")
         console.print(row, soft_wrap=True)
     console.print()

@@ -43,7 +43,8 @@ def _facts(seen: Observation, setting: Setting) -> Facts:
         facts["element"] = element(seen.buffer, seen.index, setting.shapes.get(seen.buffer, ()))
     if seen.buffer is not None and seen.buffer in setting.elements:
         facts["elements"] = f"{setting.elements[seen.buffer]:,}"
-        facts["noun"] = sentence("words", "elements", setting.types.get(seen.buffer, "any"))
+        words = "element_of" if setting.elements[seen.buffer] == 1 else "elements_of"
+        facts["noun"] = sentence("words", words, setting.types.get(seen.buffer, "any"))
     facts |= _distance(seen, setting) | _grid(setting) | _alignment(seen)
     return facts
 
@@ -112,7 +113,7 @@ def _alignment(seen: Observation) -> Facts:
     address = seen.facts.get("address")
     if isinstance(address, int):
         facts["remainder"] = address % size
-    return facts | {"noun": sentence("words", "elements", "f32")}
+    return facts | {"noun": sentence("words", "elements_of", "f32")}
 
 
 # ---- variants -------------------------------------------------------------------------------------------------------
@@ -127,7 +128,9 @@ def _bounds(seen: Observation, facts: Facts) -> str:
     if seen.buffer is not None and seen.index is not None and "elements" in facts:
         if seen.index < 0:
             return "before"
-        return "past_one" if facts.get("past") == "1" else "past"
+        if "past" not in facts:
+            return "across"
+        return "past_one" if facts["past"] == "1" else "past"
     if space == "shared":
         return "shared"
     if seen.buffer is not None:
@@ -139,6 +142,8 @@ def _bounds(seen: Observation, facts: Facts) -> str:
 def _bounds_why(seen: Observation, facts: Facts) -> str:
     if seen.index is not None and (abs(seen.index) >= _FAR):
         return "overflow"
+    if _bounds(seen, facts) == "across":
+        return "across"
     return "guard" if "past" in facts and _one_thread_an_element(seen, facts) else "none"
 
 

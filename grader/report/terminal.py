@@ -147,7 +147,7 @@ def _sizes(results: Sequence[CaseResult], column: int) -> str:
     while len(text) > column and len(shown) > 1:
         shown = shown[:-1]
         text = head + ", ".join(shown) + ", …"
-    return text
+    return text if len(text) <= column else text[: column - 1] + "…"
 
 
 def _number(value: float) -> str:
@@ -239,7 +239,7 @@ def _outcome(part: PartVerdict, around: Surroundings, width: int) -> Text:
     failed = {result.group for result in part.cases if not result.passed}
     if groups:
         notes.append(_say("groups", passed=len(groups - failed), groups=len(groups) + len(part.not_reached)))
-    spent = f"{sum(part.seconds.values()):.1f} s, {_say('seed', seed=part.seed)}"
+    spent = f"{part.seconds.get('total', 0.0):.1f} s, {_say('seed', seed=part.seed)}"
     if around.own_file and part.state in (State.wrong, State.not_started) and part.cases:
         spent += _say("tried_first")
     outcome = Text("  ")

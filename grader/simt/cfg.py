@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from grader.simt.code import Op
 
 NOWHERE = -1
-_DEEPEST_NEST = 64  # loops inside loops; code that nests deeper is ordered without regard to its inner loops
+_DEEPEST_NEST = 32  # loops inside loops; code that nests deeper is ordered without regard to its inner loops
 
 
 @dataclass(slots=True)

@@ -11,6 +11,12 @@ from dataclasses import dataclass, field
 
 from grader.simt.cfg import CodeBlock
 
+_MOST_STEPS = 30  # per block; kernels from nvcc, CUB's among them, need 3
+
+
+class Tangled(Exception):
+    """Jumps lead back and forth in a way that no compiler writes, and following them would take too long."""
+
 
 @dataclass(slots=True)
 class _BlockFacts:
@@ -98,7 +104,7 @@ class Flow:
             return changed
 
         self._settle(backward, reversed(range(len(self.blocks))), self.predecessors)
-        assigned = self._assigned(self.possible, everywhere=False)
+        assigned = self.spread(self.entry, lambda number, bits: bits | self.possible[number])
         starts = [bits & assigned[number] for number, bits in enumerate(needed)]
         ends = []
         for number, following in enumerate(self.successors):
@@ -110,21 +116,24 @@ class Flow:
 
     def maybe_unassigned(self) -> list[int]:
         """For each block, the values that it reads although on some way to it nothing has assigned them."""
-        assigned = self._assigned(self.certain, everywhere=True)
-        return [bits & ~assigned[number] for number, bits in enumerate(self.exposed)]
-
-    def _assigned(self, written: list[int], everywhere: bool) -> list[int]:
-        """Values assigned at each block's start: on all ways to it (`everywhere`), or on some."""
         every = (1 << len(self.values)) - 1
-        after = [every if everywhere else 0] * len(self.blocks)
-        before = [every if everywhere else 0] * len(self.blocks)
+        unassigned = self.spread(every & ~self.entry, lambda number, bits: bits & ~self.certain[number])
+        return [bits & unassigned[number] for number, bits in enumerate(self.exposed)]
+
+    def spread(self, start: int, through: Callable[[int, int], int]) -> list[int]:
+        """Bits at the start of each block that hold on some way to it, where `start` holds at the function's start.
+
+        `through(block, bits)` says what is left of them at the block's end.
+        """
+        after = [0] * len(self.blocks)
+        before = [0] * len(self.blocks)
 
         def forward(number: int) -> bool:
-            bits = self.entry if number == 0 else every if everywhere else 0
+            bits = start if number == 0 else 0
             for predecessor in self.predecessors[number]:
-                bits = bits & after[predecessor] if everywhere else bits | after[predecessor]
+                bits |= after[predecessor]
             before[number] = bits
-            result = bits | written[number]
+            result = through(number, bits)
             changed = result != after[number]
             after[number] = result
             return changed
@@ -135,7 +144,11 @@ class Flow:
     def _settle(self, step: Callable[[int], bool], order: Iterable[int], dependents: list[list[int]]) -> None:
         """Applies `step` to each block until nothing changes; `dependents` are looked at again after a change."""
         todo = dict.fromkeys(order)
+        steps = 0
         while todo:
+            steps += len(todo)
+            if steps > _MOST_STEPS * len(self.blocks):
+                raise Tangled
             again: dict[int, None] = {}
             for number in todo:
                 if step(number):

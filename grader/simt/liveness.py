@@ -64,20 +64,27 @@ def _ranges(blocks: list[CodeBlock], flow: Flow, entry: set[int]) -> dict[int, t
 
     starts, ends = flow.live()
     place = 0
+    begun = 0  # values met at the start of a block: only the first one matters
+    limits = []
     for number, block in enumerate(blocks):
-        for value in flow.members(starts[number]):
+        for value in flow.members(starts[number] & ~begun):
             touch(value, place)
+        begun |= starts[number]
         for op in block.ops:
             for value in op.used_values():
                 touch(value, place)
             written = op.written_values()
             for value in written:
-                touch(value, place if len(written) > 1 else place + 1)
+                touch(value, place + 1)
                 if len(written) > 1:
-                    touch(value, place + 1)
+                    touch(value, place)
             place += 2
-        for value in flow.members(ends[number]):
-            touch(value, place - 1)
+        limits.append(place - 1)
+    ended = 0  # and at the end of a block only the last
+    for number in reversed(range(len(blocks))):
+        for value in flow.members(ends[number] & ~ended):
+            touch(value, limits[number])
+        ended |= ends[number]
     for value in entry:
         if value in first:
             first[value] = _BEFORE_THE_FIRST

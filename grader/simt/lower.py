@@ -10,7 +10,7 @@ from __future__ import annotations
 from grader.simt import ptx
 from grader.simt.cfg import CodeBlock, build_blocks, simplify
 from grader.simt.code import REGISTER_KINDS, Code, Op
-from grader.simt.dataflow import Flow
+from grader.simt.dataflow import Flow, Tangled
 from grader.simt.liveness import Slots, allocate
 from grader.simt.lower_function import FunctionLowering
 from grader.simt.lower_layout import Layout
@@ -62,8 +62,12 @@ class _ModuleLowering:
     def function(self, function: ptx.Function) -> Function:
         lowering, ops, starts = select_operations(function, self.module)
         code = lowering.code
-        blocks, masks = self.optimise(build_blocks(ops, starts), code)
-        slots = allocate(blocks, code, set(code.specials.values()) | set(masks))
+        try:
+            blocks, masks = self.optimise(build_blocks(ops, starts), code)
+            slots = allocate(blocks, code, set(code.specials.values()) | set(masks))
+        except Tangled:
+            reason = "the jumps of this function are too tangled to follow"
+            raise ptx.PtxError(function.line, self.module.text[function.line - 1].strip(), reason) from None
         return self.emit(lowering, blocks, slots)
 
     def optimise(self, blocks: list[CodeBlock], code: Code) -> tuple[list[CodeBlock], list[int]]:

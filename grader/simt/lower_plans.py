@@ -117,7 +117,10 @@ def _logic(op: Opcode) -> Plan:
 
 
 def _shift(op: Opcode) -> Plan:
-    return Plan(f"{op.base}.{integer_kind(op.base, op.kind)}", (op.typed,), (op.typed, WORD))
+    kind = integer_kind(op.base, op.kind)
+    if op.base == "shr":
+        kind = kind.replace("b", "u")  # untyped bits are shifted in as zeros
+    return Plan(f"{op.base}.{kind}", (op.typed,), (op.typed, WORD))
 
 
 def _shf(op: Opcode) -> Plan:

@@ -94,39 +94,58 @@ def _reached(blocks: list[CodeBlock], roots: set[int]) -> set[int]:
     return reached
 
 
+@dataclass(frozen=True, slots=True)
+class _Transfer:
+    """What an operation does to a set of values that may be undefined, as bits."""
+
+    op: Op
+    used: int
+    propagated: int
+    affected: int
+    written: int
+
+    def apply(self, state: int) -> int:
+        if state & self.propagated:
+            state |= self.affected
+            return state if self.op.guard else state & ~(self.written & ~self.affected)
+        return state if self.op.guard else state & ~self.written
+
+
 def _undefined_reads(blocks: list[CodeBlock], flow: Flow, candidates: set[int]) -> dict[int, frozenset[int]]:
     """The reads of candidates that may be undefined, along the paths that there are."""
-    concerned = [
-        [op for op in block.ops if not candidates.isdisjoint(op.used_values() + op.written_values())]
+    values = sorted(candidates)
+    bit = {value: 1 << position for position, value in enumerate(values)}
+
+    def bits(chosen: list[int]) -> int:
+        made = 0
+        for value in chosen:
+            made |= bit.get(value, 0)
+        return made
+
+    transfers = [
+        [
+            _Transfer(op, used, bits(propagated(op)), bits(_affected(op)), written)
+            for op in block.ops
+            if (used := bits(op.used_values())) | (written := bits(op.written_values()))
+        ]
         for block in blocks
     ]
-    after: list[set[int]] = [set() for _ in blocks]
+    everything = (1 << len(values)) - 1
+    before = flow.spread(everything, lambda number, state: _through(transfers[number], state))
     reads: dict[int, frozenset[int]] = {}
-    todo = dict.fromkeys(range(len(blocks)))
-    while todo:
-        number = next(iter(todo))
-        del todo[number]
-        state = set(candidates) if number == 0 else set()
-        for predecessor in flow.predecessors[number]:
-            state |= after[predecessor]
-        for op in concerned[number]:
-            reads[id(op)] = frozenset(state.intersection(op.used_values()))
-            _step(op, state, candidates)
-        if state != after[number]:
-            after[number] = state
-            todo.update(dict.fromkeys(flow.successors[number]))
+    for number, steps in enumerate(transfers):
+        state = before[number]
+        for step in steps:
+            met = state & step.used
+            reads[id(step.op)] = frozenset(value for value in step.op.used_values() if met & bit.get(value, 0))
+            state = step.apply(state)
     return reads
 
 
-def _step(op: Op, state: set[int], candidates: set[int]) -> None:
-    """What an operation does to the set of values that may be undefined."""
-    spreads = not state.isdisjoint(propagated(op))
-    affected = _affected(op)
-    for result in op.written_values():
-        if spreads and result in affected:
-            state.update(candidates.intersection([result]))
-        elif not op.guard:
-            state.discard(result)
+def _through(steps: list[_Transfer], state: int) -> int:
+    for step in steps:
+        state = step.apply(state)
+    return state
 
 
 def _origins(blocks: list[CodeBlock], reads: dict[int, frozenset[int]], roots: set[int]) -> dict[int, tuple[int, Op]]:

@@ -1,0 +1,39 @@
+"""What goals are judged on and what is shown of a run, taken from builds, plans and printed text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.puzzle import KernelFact, LaunchFact
+
+if TYPE_CHECKING:
+    from grader.build import Build
+    from grader.record.plan import Plan
+
+_PRINTED_LINES, PRINTED_CHARACTERS = 40, 4000
+
+
+def launch_facts(plan: Plan) -> tuple[LaunchFact, ...]:
+    """The launches of a plan in stream order, as goals see them."""
+    from grader.record.plan import Launch
+
+    return tuple(
+        LaunchFact(operation.kernel, operation.grid, operation.block, operation.shared, operation.line)
+        for operation in plan.operations
+        if isinstance(operation, Launch)
+    )
+
+
+def kernel_facts(built: Build) -> dict[str, KernelFact]:
+    """What each compiled kernel needs, by mangled name."""
+    return {
+        name: KernelFact(kernel.registers, kernel.static_shared, kernel.local) for name, kernel in built.kernels.items()
+    }
+
+
+def readable(text: str) -> str:
+    """The first lines of what was printed, without characters that move a terminal's cursor or change its colours."""
+    kept = "".join(character for character in text if character in "\n\t" or character.isprintable())
+    lines = kept.splitlines()
+    shown = "\n".join(lines[:_PRINTED_LINES])[:PRINTED_CHARACTERS]
+    return shown + ("\n…" if len(lines) > _PRINTED_LINES or len(shown) < len(kept.rstrip("\n")) else "")
