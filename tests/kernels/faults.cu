@@ -258,8 +258,9 @@ __global__ void too_deep(const float* in, float* out, int n) {
     out[threadIdx.x] = in[threadIdx.x] + static_cast<float>(endless_depth(n));  // -> device_trap
 }
 __device__ __noinline__ int endless_depth(int n) {
-    return n < 0 ? n : endless_depth(n + 1) * n + 1;
-}  // -> device_trap
+    if (n < 0) return n;
+    return endless_depth(n + 1) * n + 1;  // -> device_trap
+}
 ENTRY(too_deep, 1, 32)
 
 __global__ void local_array_ok(const float* in, float* out, int n) {
