@@ -41,6 +41,12 @@ def built() -> Build:
 
 
 def run(built: Build, kernel: str, order: str, workers: int = 1) -> RunResult:
+    return execute(built, kernel, {"x": torch.rand(_N), "out": torch.full((_N,), float("nan"))}, order, workers)
+
+
+def execute(
+    built: Build, kernel: str, memory: dict[str, torch.Tensor], order: str = "forward", workers: int = 1
+) -> RunResult:
     part = Part(
         f"{kernel}_entry",
         params=[In("x", f32, "n"), Out("out", f32, "n"), Scalar("n", i32)],
@@ -53,7 +59,6 @@ def run(built: Build, kernel: str, order: str, workers: int = 1) -> RunResult:
     )
     recording = record(built, part, Case(n=_N))
     assert not recording.findings
-    memory = {"x": torch.rand(_N), "out": torch.full((_N,), float("nan"))}
     roles = {"x": "in", "out": "out"}
     return SoftwareGPU(built).run(recording.plan, memory, roles=roles, order=order, workers=workers, budget=1 << 23)
 
@@ -91,3 +96,48 @@ def test_an_address_far_outside_still_names_the_buffer_it_started_from(built: Bu
     findings = run(built, "far_away", "forward").findings
     assert {finding.buffer for finding in findings} == {"x"}
     assert findings[0].index == 1 << 24
+
+
+def values(built: Build, kernel: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """What the kernel was given and what it made of it."""
+    memory = {"x": torch.rand(_N), "out": torch.full((_N,), float("nan"))}
+    assert execute(built, kernel, memory).findings == []
+    return memory["x"], memory["out"]
+
+
+def test_calls_come_back_with_their_values(built: Build) -> None:
+    x, out = values(built, "calls_ok")
+    i = torch.arange(_N)
+    assert torch.equal(out, torch.where(i % 2 == 1, x + x, (x + 1) + (x + 1)) + 2.0 ** (i % 7))
+
+
+def test_a_pointer_leads_to_its_function(built: Build) -> None:
+    x, out = values(built, "calls_through_a_table_ok")
+    assert torch.equal(out, torch.where(torch.arange(_N) % 2 == 0, x + x, 3 * x))
+
+
+def test_a_structure_arrives_as_it_was_passed(built: Build) -> None:
+    x, out = values(built, "structure_by_value_ok")
+    i = torch.arange(_N)
+    assert torch.equal(out, torch.addcmul(10.0 * (1 + i % 3), x, (1.0 + i % 8)).float())
+
+
+def test_every_way_of_a_switch_is_taken(built: Build) -> None:
+    x, out = values(built, "many_ways_ok")
+    x = x.double()
+    ways = [x + 1, x * 3, x.sqrt(), x.exp(), x / 7, (x.float() * 1000).double().sin(), x % 0.1, x**1.7]
+    ways += [(x.float() * 100).int() % 7, x.tanh(), x.cos() + (x + 1).log(), -x]
+    expected = torch.stack([way.double() for way in ways]).gather(0, (torch.arange(_N) % 12)[None])[0]
+    torch.testing.assert_close(out.double(), expected, rtol=2e-6, atol=2e-6)
+
+
+def test_what_a_kernel_prints_is_kept_thread_by_thread(built: Build) -> None:
+    assert run(built, "prints_ok", "forward").printed == (
+        "thread 0 of block:  1.50|7   |1099511627776|x|%\nthread 1 of block:  2.50|7   |1099511627776|x|%\n"
+    )
+
+
+def test_an_assertion_is_quoted(built: Build) -> None:
+    (finding,) = run(built, "asserts", "forward").findings
+    assert finding.facts["assertion"] == "i < n - 90"
+    assert finding.thread == (10, 0, 0)

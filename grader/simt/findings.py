@@ -88,6 +88,8 @@ def _facts(raw: Mapping[str, Any], warp_budget: int) -> dict[str, Any]:
         return facts | {"budget": warp_budget}
     if kind == "unsupported":
         return facts | ({"call": text.removeprefix("call.")} if text.startswith("call.") else {"instruction": text})
+    if kind == "device_trap":
+        return facts | _trap(text)
     if raw["space"] == "register":
         return facts | {"space": "register", "register": text}
     facts |= {name: raw[name] for name in ("space", "bytes", "address", "write", "region", "region_bytes")}
@@ -99,3 +101,11 @@ def _facts(raw: Mapping[str, Any], warp_budget: int) -> dict[str, Any]:
         if kind == "read_only_violation":
             facts["variant"] = "nc"
     return facts
+
+
+def _trap(text: str) -> dict[str, Any]:
+    """`trap`, an assertion that does not hold, or a stack that overflows."""
+    what, _, assertion = text.partition(":")
+    if what == "assert":
+        return {"assertion": assertion}
+    return {"variant": "stack"} if what == "stack" else {}

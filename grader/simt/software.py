@@ -120,6 +120,7 @@ class SoftwareGPU:
             unwritten={
                 name: _with_first(machine.unwritten(name, sizes[name])) for name, role in roles.items() if role == "out"
             },
+            printed="".join(report["printed"] for report in reports),
             writer_line=lambda name, element: machine.last_writer(addresses[name] + element * sizes[name]),
             seconds=time.perf_counter() - started,
         )

@@ -4,6 +4,9 @@
 // in[n], out[n] and n = 100; tests/test_machine_findings.py runs them all.
 #include <cuda_runtime.h>
 
+#include <cassert>
+#include <cstdio>
+
 #define ENTRY(kernel, blocks, threads)                                                               \
     extern "C" cudaError_t kernel##_entry(const float* in, float* out, int n, cudaStream_t stream) { \
         kernel<<<blocks, threads, 0, stream>>>(in, out, n);                                          \
@@ -220,3 +223,131 @@ __global__ void wraps_at_32_bits(const float* in, float* out, int n) {
     if (i < n) out[i] = in[far];         // -> out_of_bounds_read
 }
 ENTRY(wraps_at_32_bits, 1, 100)
+
+__device__ __noinline__ float twice(float x) {
+    return x + x;
+}
+__device__ __noinline__ float power(float x, int n) {
+    return n == 0 ? 1.f : x * power(x, n - 1);
+}
+
+// Lanes call from two places, and each as deep as it needs.
+__global__ void calls_ok(const float* in, float* out, int n) {
+    const int i = threadIdx.x;
+    if (i >= n) return;
+    float value = i % 2 ? twice(in[i]) : twice(in[i] + 1.f);
+    out[i] = value + power(2.f, i % 7);
+}
+ENTRY(calls_ok, 1, 128)
+
+typedef float (*Function)(float);
+__device__ __noinline__ float thrice(float x) {
+    return 3.f * x;
+}
+__device__ Function functions[2] = {twice, thrice};
+
+__global__ void calls_through_a_table_ok(const float* in, float* out, int n) {
+    const int i = threadIdx.x;
+    if (i < n) out[i] = functions[i % 2](in[i]);
+}
+ENTRY(calls_through_a_table_ok, 1, 128)
+
+__device__ int endless_depth(int n);
+
+__global__ void too_deep(const float* in, float* out, int n) {
+    out[threadIdx.x] = in[threadIdx.x] + static_cast<float>(endless_depth(n));  // -> device_trap
+}
+__device__ __noinline__ int endless_depth(int n) {
+    if (n < 0) return n;
+    return endless_depth(n + 1) * n + 1;  // -> device_trap
+}
+ENTRY(too_deep, 1, 32)
+
+__global__ void local_array_ok(const float* in, float* out, int n) {
+    float last[4];
+    for (int k = 0; k < 4; ++k) last[k] = 0.f;
+#pragma unroll 1
+    for (int k = 0; k < n; ++k) last[k * 7 % 4] += in[k];
+    if (threadIdx.x < 4) out[threadIdx.x] = last[threadIdx.x];
+}
+ENTRY(local_array_ok, 1, 32)
+
+__global__ void local_array_half_filled(const float* in, float* out, int n) {
+    float last[4];
+#pragma unroll 1
+    for (int k = 0; k < n; k += 2) last[k % 4] = in[k];
+    if (threadIdx.x < 4) out[threadIdx.x] = last[threadIdx.x];  // -> uninitialised_read
+}
+ENTRY(local_array_half_filled, 1, 32)
+
+__global__ void asserts(const float* in, float* out, int n) {
+    const int i = threadIdx.x;
+    assert(in[i] < 2.f);
+    assert(i < n - 90);  // -> device_trap
+    out[i] = in[i];
+}
+ENTRY(asserts, 1, 32)
+
+__global__ void prints_ok(const float* in, float* out, int n) {
+    const int i = threadIdx.x;
+    if (i < n) out[i] = in[i];
+    if (i < 2) printf("thread %d of %s: %5.2f|%-4u|%lld|%c|%%\n", i, "block", 1.5 + i, 7u, 1ll << 40, 'x');
+}
+ENTRY(prints_ok, 1, 128)
+
+struct Shape {
+    float scale[8];
+    int order[3];
+};
+__global__ void structure_by_value_ok(Shape shape, const float* in, float* out, int n) {
+    const int i = threadIdx.x;
+    if (i < n) out[i] = in[i] * shape.scale[i % 8] + static_cast<float>(shape.order[i % 3]);
+}
+extern "C" cudaError_t structure_by_value_ok_entry(const float* in, float* out, int n, cudaStream_t stream) {
+    Shape shape = {{1, 2, 3, 4, 5, 6, 7, 8}, {10, 20, 30}};
+    structure_by_value_ok<<<1, 128, 0, stream>>>(shape, in, out, n);
+    return cudaGetLastError();
+}
+
+__global__ void many_ways_ok(const float* in, float* out, int n) {
+    const int i = threadIdx.x;
+    if (i >= n) return;
+    switch (i % 12) {
+        case 0:
+            out[i] = in[i] + 1.f;
+            break;
+        case 1:
+            out[i] = in[i] * 3.f;
+            break;
+        case 2:
+            out[i] = sqrtf(in[i]);
+            break;
+        case 3:
+            out[i] = expf(in[i]);
+            break;
+        case 4:
+            out[i] = in[i] / 7.f;
+            break;
+        case 5:
+            out[i] = sinf(in[i] * 1000.f);
+            break;
+        case 6:
+            out[i] = fmodf(in[i], 0.1f);
+            break;
+        case 7:
+            out[i] = powf(in[i], 1.7f);
+            break;
+        case 8:
+            out[i] = static_cast<float>(static_cast<int>(in[i] * 100.f) % 7);
+            break;
+        case 9:
+            out[i] = tanhf(in[i]);
+            break;
+        case 10:
+            out[i] = cosf(in[i]) + logf(in[i] + 1.f);
+            break;
+        default:
+            out[i] = -in[i];
+    }
+}
+ENTRY(many_ways_ok, 1, 128)

@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 
+#include "frame.hpp"
 #include "launch.hpp"
 
 namespace simt {
@@ -47,6 +48,7 @@ void add_up(Worker& total, const Worker& one) {
     }
     total.findings.merge(one.findings);
     total.barriers += one.barriers;
+    total.printed.insert(total.printed.end(), one.printed.begin(), one.printed.end());
 }
 
 }  // namespace
@@ -68,7 +70,8 @@ void Device::place_variables() {
             if (!function && index >= variable_addresses_.size())
                 throw ProgramError("variable " + variable.name + " points to one that is not there");
             const std::uint64_t address =
-                (function ? index : variable_addresses_[index]) + static_cast<std::uint64_t>(relocation.addend);
+                (function ? kFunctionBase + kFunctionStride * index : variable_addresses_[index]) +
+                static_cast<std::uint64_t>(relocation.addend);
             std::memcpy(bytes.data() + relocation.offset, &address, sizeof address);
         }
         auto region = std::make_unique<Region>(variable.name, variable.constant ? Space::constant : Space::global,
@@ -159,6 +162,8 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
 void Device::collect(const Launch& launch, const std::vector<std::unique_ptr<Worker>>& workers) {
     Worker& total = *workers[0];
     for (std::size_t i = 1; i < workers.size(); ++i) add_up(total, *workers[i]);
+    std::stable_sort(total.printed.begin(), total.printed.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     reports_.push_back(launch_report(launch, total));
 }
 

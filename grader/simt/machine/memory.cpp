@@ -1,10 +1,12 @@
-// Memory instructions: loads, stores and atomics on global, shared, local and constant memory.
+// Memory instructions: loads and stores on global, shared, local, constant and parameter memory.
 //
 // A warp's access is classed before anything else: one address for all lanes, adjacent lanes side by side (a row), or
 // anything else. The first two are checked and moved as one interval, the last lane by lane.
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "checks.hpp"
 #include "counters.hpp"
@@ -15,7 +17,7 @@
 namespace simt {
 namespace {
 
-enum class Window : std::uint8_t { global, shared, local, generic };
+enum class Window : std::uint8_t { global, shared, local, parameter, generic };
 enum class Shape : std::uint8_t { uniform, row, other };
 
 struct Access {
@@ -66,19 +68,27 @@ Access gather(const Warp& warp, const Instruction& instruction, std::uint32_t op
     return access;
 }
 
-// Where an address leads: a region and the place in it, or a lane's local memory.
+// Where an address leads: a region and the place in it, or (no region) a lane's own local memory or parameters.
 struct Target {
     Region* region;
     std::uint64_t offset;
     Window window;
 };
 
+Window window_of(std::uint64_t address) {
+    const std::uint64_t high = address & ~(kWindowBytes - 1);
+    return high == kSharedWindow      ? Window::shared
+           : high == kLocalWindow     ? Window::local
+           : high == kParameterWindow ? Window::parameter
+                                      : Window::global;
+}
+
 Target resolve(Warp& warp, const Instruction& instruction, std::uint64_t address, Window window, std::uint32_t bytes) {
     if (window == Window::generic) {
-        const std::uint64_t high = address & ~(kWindowBytes - 1);
-        window = high == kSharedWindow ? Window::shared : high == kLocalWindow ? Window::local : Window::global;
-        if (window != Window::global) address -= high;
+        window = window_of(address);
+        if (window == Window::shared || window == Window::local) address &= kWindowBytes - 1;
     }
+    if (window == Window::parameter) return {nullptr, address - kParameterWindow, window};
     if (window == Window::local) return {nullptr, address, window};
     if (window == Window::shared) return {warp.block->shared.get(), address, window};
     Region*& hint = warp.worker->accesses[instruction.index].hint;
@@ -87,7 +97,30 @@ Target resolve(Warp& warp, const Instruction& instruction, std::uint64_t address
 }
 
 const char* space_name(Window window) {
-    return window == Window::shared ? "shared" : window == Window::local ? "local" : "global";
+    switch (window) {
+        case Window::shared:
+            return "shared";
+        case Window::local:
+            return "local";
+        case Window::parameter:
+            return "param";
+        default:
+            return "global";
+    }
+}
+
+std::span<std::byte> parameters_of(Warp& warp, int lane) {
+    if (!warp.frame->parent) return warp.block->launch->parameters;
+    const std::size_t bytes = warp.frame->function->parameter_bytes;
+    return std::span(warp.frame->parameters).subspan(static_cast<std::size_t>(lane) * bytes, bytes);
+}
+
+// All bytes that one lane can reach where the target lies.
+std::span<std::byte> extent(Warp& warp, int lane, const Target& target) {
+    if (target.region) return {target.region->data, target.region->size};
+    if (target.window == Window::parameter) return parameters_of(warp, lane);
+    if (target.window == Window::local) return warp.local[static_cast<std::size_t>(lane)].bytes;
+    return {};
 }
 
 void report_access(Warp& warp, const Instruction& instruction, int lane, Fault fault, const Target& target,
@@ -99,36 +132,38 @@ void report_access(Warp& warp, const Instruction& instruction, int lane, Fault f
     finding.bytes = bytes;
     finding.write = write;
     finding.offset = static_cast<std::int64_t>(target.offset);
-    if (target.region) {
-        finding.region = target.region->name;
-        finding.region_bytes = target.region->size;
-    } else if (target.window == Window::local) {
-        finding.region_bytes = warp.block->launch->function->local_bytes;
-    }
+    finding.region_bytes = extent(warp, lane, target).size();
+    if (target.region) finding.region = target.region->name;
     report(warp, instruction, lane, std::move(finding));
 }
 
 // The memory behind one lane's access, or null after a report.
 std::byte* place_of(Warp& warp, const Instruction& instruction, int lane, const Target& target, std::uint64_t address,
                     std::uint32_t bytes, bool write) {
-    const std::uint64_t size = target.region                    ? target.region->size
-                               : target.window == Window::local ? warp.block->launch->function->local_bytes
-                                                                : 0;
-    if (target.offset > size || bytes > size - target.offset) {
-        report_access(warp, instruction, lane, write ? Fault::out_of_bounds_write : Fault::out_of_bounds_read, target,
-                      address, bytes, write);
-        return nullptr;
-    }
-    if (address % bytes != 0) {
-        report_access(warp, instruction, lane, Fault::misaligned_access, target, address, bytes, write);
-        return nullptr;
-    }
-    if (write && target.region && !target.region->writable) {
-        report_access(warp, instruction, lane, Fault::read_only_violation, target, address, bytes, write);
-        return nullptr;
-    }
-    if (target.region) return target.region->data + target.offset;
-    return warp.local.data() + static_cast<std::size_t>(lane) * size + target.offset;
+    const std::span<std::byte> all = extent(warp, lane, target);
+    Fault fault;
+    if (target.offset > all.size() || bytes > all.size() - target.offset)
+        fault = write ? Fault::out_of_bounds_write : Fault::out_of_bounds_read;
+    else if (address % bytes != 0)
+        fault = Fault::misaligned_access;
+    else if (write && (target.window == Window::parameter || (target.region && !target.region->writable)))
+        fault = Fault::read_only_violation;
+    else
+        return all.data() + target.offset;
+    report_access(warp, instruction, lane, fault, target, address, bytes, write);
+    return nullptr;
+}
+
+// Local memory has no races, but bytes without a value.
+void check_local(Warp& warp, const Instruction& instruction, int lane, const Target& target, std::uint64_t address,
+                 std::uint32_t bytes, bool write) {
+    if (target.window != Window::local) return;
+    LocalMemory& local = warp.local[static_cast<std::size_t>(lane)];
+    const auto valid = std::span(local.valid).subspan(target.offset, bytes);
+    if (write)
+        std::fill(valid.begin(), valid.end(), 1);
+    else if (!std::all_of(valid.begin(), valid.end(), [](std::uint8_t one) { return one != 0; }))
+        report_access(warp, instruction, lane, Fault::uninitialised_read, target, address, bytes, false);
 }
 
 // Locks the pages that [offset, offset + bytes) lies in; at most two, lower one first.
@@ -151,7 +186,7 @@ void count_access(Warp& warp, const Instruction& instruction, const Access& acce
     const auto lanes = static_cast<std::uint64_t>(lane_count(warp.mask));
     count.requests += 1;
     count.lanes += lanes;
-    if (window == Window::local) return;
+    if (window == Window::local || window == Window::parameter) return;
     if (window == Window::shared) {
         const bool free = bytes <= 4 && (access.shape == Shape::uniform || (access.shape == Shape::row && bytes == 4));
         const Cost cost = free ? Cost{1, 1} : shared_wavefronts(access.address.data(), warp.mask, bytes);
@@ -192,6 +227,7 @@ void fetch_one(Warp& warp, const Instruction& instruction, int lane, std::uint64
         return;
     }
     if (!place.region) {
+        check_local(warp, instruction, lane, place, address, bytes, false);
         std::memcpy(to, from, bytes);
         return;
     }
@@ -254,6 +290,7 @@ void store_one(Warp& warp, const Instruction& instruction, int lane, std::uint64
     std::byte* to = place_of(warp, instruction, lane, place, address, bytes, true);
     if (!to) return;
     if (!place.region) {
+        check_local(warp, instruction, lane, place, address, bytes, true);
         std::memcpy(to, from, bytes);
         return;
     }
@@ -262,9 +299,27 @@ void store_one(Warp& warp, const Instruction& instruction, int lane, std::uint64
     std::memcpy(to, from, bytes);
 }
 
-// Pieces lie at their lane's place in `staging`.
-void store_pieces(Warp& warp, const Instruction& instruction, Window window, std::uint32_t bytes,
-                  const Staging& staging) {
+// What was stored has no value after all: `bytes` bytes from `from` on of each lane's piece.
+void take_values(Warp& warp, const Instruction& instruction, const Access& access, Window window, LaneMask lanes,
+                 std::uint32_t from, std::uint32_t bytes) {
+    for_each_lane(lanes, [&](int lane) {
+        const std::uint64_t address = access.address[lane] + from;
+        const Target place = resolve(warp, instruction, address, window, bytes);
+        const std::size_t size = extent(warp, lane, place).size();
+        if (place.offset > size || bytes > size - place.offset) return;
+        if (place.window == Window::local) {
+            const auto valid = std::span(warp.local[static_cast<std::size_t>(lane)].valid).subspan(place.offset, bytes);
+            std::fill(valid.begin(), valid.end(), 0);
+        } else if (place.window == Window::shared) {
+            place.region->shadow.page(place.offset)
+                .clear_valid(static_cast<std::uint32_t>(place.offset % kPageBytes), bytes);
+        }
+    });
+}
+
+// Pieces lie at their lane's place in `staging`. Returns where they went.
+Access store_pieces(Warp& warp, const Instruction& instruction, Window window, std::uint32_t bytes,
+                    const Staging& staging) {
     const Access access = gather(warp, instruction, instruction.operand[0], bytes);
     const Target target = resolve(warp, instruction, access.address[access.first], window, bytes);
     count_access(warp, instruction, access, bytes, target.window);
@@ -275,12 +330,13 @@ void store_pieces(Warp& warp, const Instruction& instruction, Window window, std
         check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, AccessKind::write,
                   from);
         std::memcpy(target.region->data + target.offset, from, total);
-        return;
+        return access;
     }
     for_each_lane(warp.mask, [&](int lane) {
         store_one(warp, instruction, lane, access.address[lane], window, bytes,
                   staging.data() + static_cast<std::uint32_t>(lane) * bytes);
     });
+    return access;
 }
 
 template <Window W, class Memory, class Register, int N>
@@ -294,29 +350,10 @@ void store(Warp& warp, const Instruction& instruction) {
                         sizeof value);
         }
     }
-    store_pieces(warp, instruction, W, sizeof(Memory) * N, staging);
-}
-
-template <class Memory, class Register>
-void load_parameter(Warp& warp, const Instruction& instruction) {
-    const std::vector<std::byte>& parameters = warp.block->launch->parameters;
-    Memory value{};
-    const auto offset = static_cast<std::uint64_t>(instruction.immediate);
-    if (offset <= parameters.size() && sizeof value <= parameters.size() - offset)
-        std::memcpy(&value, parameters.data() + offset, sizeof value);
-    std::array<Register, kLanes> all;
-    all.fill(static_cast<Register>(value));
-    warp.assign(instruction.operand[0], all.data());
-}
-
-template <class Memory, class Register, int N>
-void load_parameters(Warp& warp, const Instruction& instruction) {
-    for (int part = 0; part < N; ++part) {
-        Instruction one = instruction;
-        one.operand[0] = instruction.operand[part];
-        one.immediate = instruction.immediate + part * static_cast<std::int64_t>(sizeof(Memory));
-        load_parameter<Memory, Register>(warp, one);
-    }
+    const Access access = store_pieces(warp, instruction, W, sizeof(Memory) * N, staging);
+    for (std::uint32_t part = 0; part < N; ++part)
+        if (const LaneMask lanes = std::exchange(warp.undefined[part], 0) & warp.mask)
+            take_values(warp, instruction, access, W, lanes, part * sizeof(Memory), sizeof(Memory));
 }
 
 template <class Memory, class Register, int N>
@@ -340,7 +377,8 @@ void add_width(OperationTable& table, std::string_view type) {
     }
     table.add({"ld.const.", type, vector}, from, load<Window::global, Memory, Register, N, AccessKind::read>);
     table.add({"ld.global.nc.", type, vector}, from, load<Window::global, Memory, Register, N, AccessKind::read_only>);
-    table.add({"ld.param.", type, vector}, registers, load_parameters<Memory, Register, N>);
+    table.add({"ld.param.indexed.", type, vector}, from,
+              load<Window::parameter, Memory, Register, N, AccessKind::read>);
 }
 
 template <class Memory, class Register>

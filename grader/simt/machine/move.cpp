@@ -1,5 +1,6 @@
 // Moves: registers, predicates, addresses of variables, selection, and the tracking of undefined registers.
 #include "elementwise.hpp"
+#include "frame.hpp"
 #include "launch.hpp"
 #include "operations.hpp"
 
@@ -27,7 +28,15 @@ void move_variable(Warp& warp, const Instruction& instruction) {
 }
 
 void move_local(Warp& warp, const Instruction& instruction) {
-    spread(warp, instruction, static_cast<std::uint64_t>(instruction.immediate));
+    spread(warp, instruction, warp.frame->local_base + static_cast<std::uint64_t>(instruction.immediate));
+}
+
+void move_parameter(Warp& warp, const Instruction& instruction) {
+    spread(warp, instruction, kParameterWindow + static_cast<std::uint64_t>(instruction.immediate));
+}
+
+void move_function(Warp& warp, const Instruction& instruction) {
+    spread(warp, instruction, kFunctionBase + kFunctionStride * static_cast<std::uint64_t>(instruction.immediate));
 }
 
 template <std::uint64_t Window>
@@ -154,8 +163,12 @@ void track_check(Warp& warp, const Instruction& instruction) {
     warp.set_predicate(instruction.operand[0], kAllLanes);  // said once
 }
 
-// Shared and local memory do not remember yet which of their bytes are undefined.
-void track_store(Warp&, const Instruction&) {}
+// One value of the store that follows has none in these lanes: nor have the bytes it goes to.
+void track_store(Warp& warp, const Instruction& instruction) {
+    const std::uint32_t position = *warp.source<std::uint32_t>(instruction.operand[2]);
+    if (position < warp.undefined.size())
+        warp.undefined[position] = warp.mask & ~warp.predicate(instruction.operand[0]);
+}
 
 }  // namespace
 
@@ -166,6 +179,8 @@ void add_move_operations(OperationTable& table) {
     table.add("mov.pred", "Pp", move_predicate);
     table.add("mov.variable", "W", move_variable);
     table.add("mov.local", "W", move_local);
+    table.add("mov.param", "W", move_parameter);
+    table.add("mov.function", "W", move_function);
     table.add("mov.pack", "Wrr", binary<std::uint64_t, std::uint32_t, std::uint32_t, Pack>);
     table.add("mov.pack.b32", "wrr", binary<std::uint32_t, std::uint32_t, std::uint32_t, Pack16>);
     table.add("mov.pack.v4.b64", "Wrrrr", pack_four);

@@ -14,6 +14,7 @@ namespace simt {
 //   w W  a 32-bit, 64-bit destination register      r R  a 32-bit, 64-bit source (register or constant)
 //   P    a predicate destination (or a sink)         p    a predicate source (constants and negation allowed)
 //   o    a 32-bit source that may be missing: kAbsent
+//   r*   a 32-bit source and a table (brx)
 //   +    what stands before it may come again, up to 8 operands; predicates that do not come are true
 //   A    an address: a 64-bit or 32-bit source; kNarrowAddress marks the latter
 struct Operation {
@@ -41,6 +42,8 @@ void add_compare_operations(OperationTable&);   // compare.cpp
 void add_convert_operations(OperationTable&);   // convert.cpp
 void add_move_operations(OperationTable&);      // move.cpp
 void add_memory_operations(OperationTable&);    // memory.cpp
+void add_frame_operations(OperationTable&);     // frame.cpp
+void add_system_operations(OperationTable&);    // system.cpp
 void add_control_operations(OperationTable&);   // scheduler.cpp
 const OperationTable& operations();             // program.cpp: all of them, made once
 

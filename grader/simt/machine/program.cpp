@@ -99,6 +99,19 @@ class FunctionDecoder {
         return 1 + 2 * (slot + kFirstPredicate) + ((raw - 1) & 1);
     }
 
+    // The blocks that `brx` names, each by a constant; returns the table's place.
+    std::uint32_t jump_table(const RawInstruction& raw, const std::vector<std::uint32_t>& narrow,
+                             std::size_t blocks) const {
+        std::vector<std::uint32_t> table;
+        for (std::size_t i = 1; i < raw.operands.size(); ++i) {
+            const std::uint32_t kind = raw.operands[i] >> 28, index = raw.operands[i] & 0x0fffffffu;
+            if (kind != constant32 || index >= narrow.size() || narrow[index] >= blocks) fail("a jump leads nowhere");
+            table.push_back(narrow[index]);
+        }
+        function_.jump_tables.push_back(std::move(table));
+        return static_cast<std::uint32_t>(function_.jump_tables.size() - 1);
+    }
+
     [[noreturn]] void fail(const std::string& what) const { throw ProgramError(function_.name + ": " + what); }
 
   private:
@@ -108,7 +121,12 @@ class FunctionDecoder {
     }
 
     void place(const RawInstruction& raw, std::string wanted, const std::string& name, Instruction& result) const {
-        if (wanted.back() == '+') {
+        if (wanted == "r*") {  // the rest is a table
+            if (raw.operands.empty()) fail(name + " has no operand");
+            result.operand[0] = operand(raw.operands[0], 'r', name);
+            return;
+        }
+        if (!wanted.empty() && wanted.back() == '+') {
             wanted.pop_back();
             while (wanted.size() < std::min<std::size_t>(raw.operands.size(), 8)) wanted += wanted.back();
             for (std::uint32_t& slot : result.operand) slot = kPredicateTrue;
@@ -163,7 +181,11 @@ class FunctionDecoder {
 
 Ending ending_of(const std::string& name) {
     if (name == "bra") return Ending::branch;
-    if (name == "ret" || name == "exit") return Ending::leave;
+    if (name == "brx") return Ending::jump;
+    if (name == "call") return Ending::call;
+    if (name == "call.indirect") return Ending::call_indirect;
+    if (name == "ret") return Ending::give_back;
+    if (name == "exit") return Ending::leave;
     if (name == "bar.sync") return Ending::barrier;
     if (name == "bar.warp.sync") return Ending::warp_barrier;
     if (name == "trap") return Ending::trap;
@@ -182,7 +204,8 @@ void fill_constants(Function& function, const std::vector<std::uint32_t>& narrow
 }
 
 void decode_blocks(Program& program, Function& function, const FunctionDecoder& decoder,
-                   const std::vector<RawBlock>& blocks, const std::vector<RawInstruction>& instructions) {
+                   const std::vector<RawBlock>& blocks, const std::vector<RawInstruction>& instructions,
+                   const std::vector<std::uint32_t>& narrow) {
     if (blocks.empty()) decoder.fail("it has no blocks");
     std::uint64_t covered = 0;
     for (const RawBlock& raw : blocks) {
@@ -205,18 +228,20 @@ void decode_blocks(Program& program, Function& function, const FunctionDecoder& 
             if (i + 1 != raw.first + raw.count) decoder.fail("a block goes on after its end");
             block.ending = ending;
             block.last = decoder.decode(instruction, program.instruction_count++);
-            if (ending == Ending::branch) {
-                if (instruction.immediate < 0 || instruction.immediate >= std::int64_t(blocks.size()))
+            if (ending == Ending::branch && instruction.immediate >= std::int64_t(blocks.size()))
+                decoder.fail("a branch leads nowhere");
+            if (ending == Ending::branch || ending == Ending::call) {
+                if (instruction.immediate < 0 || instruction.immediate > kMostItems)
                     decoder.fail("a branch leads nowhere");
                 block.target = static_cast<std::uint32_t>(instruction.immediate);
             }
+            if (ending == Ending::jump) block.target = decoder.jump_table(instruction, narrow, blocks.size());
         }
         block.count = static_cast<std::uint32_t>(function.instructions.size()) - block.first;
-        const bool always_leaves =
-            (block.ending == Ending::branch || block.ending == Ending::leave || block.ending == Ending::trap) &&
-            block.last.guard == 0;
-        if (block.next >= blocks.size() && !(block.next == kNoBlock && always_leaves))
-            decoder.fail("a block leads nowhere");
+        const bool may_stay = block.last.guard != 0 || block.ending == Ending::fall_through ||
+                              block.ending == Ending::call || block.ending == Ending::call_indirect ||
+                              block.ending == Ending::barrier || block.ending == Ending::warp_barrier;
+        if (block.next >= blocks.size() && (block.next != kNoBlock || may_stay)) decoder.fail("a block leads nowhere");
         function.blocks.push_back(block);
     }
     if (covered != instructions.size()) decoder.fail("instructions lie outside its blocks");
@@ -277,7 +302,7 @@ Function read_function(Reader& in, Program& program) {
     const auto instructions = in.list([&in] { return read_instruction(in); });
     const FunctionDecoder decoder(program, function, static_cast<std::uint32_t>(narrow.size()),
                                   static_cast<std::uint32_t>(wide.size()));
-    decode_blocks(program, function, decoder, blocks, instructions);
+    decode_blocks(program, function, decoder, blocks, instructions, narrow);
     return function;
 }
 
@@ -318,6 +343,8 @@ const OperationTable& operations() {
         add_compare_operations(made);
         add_convert_operations(made);
         add_memory_operations(made);
+        add_frame_operations(made);
+        add_system_operations(made);
         add_control_operations(made);
         return made;
     }();
@@ -356,6 +383,10 @@ std::unique_ptr<Program> load_program(const std::string& path) {
             if (variable.size < 8 || relocation.offset > variable.size - 8)
                 throw ProgramError("variable " + variable.name + " holds an address that does not fit");
     for (std::uint32_t n = in.count(); n > 0; --n) program->functions.push_back(read_function(in, *program));
+    for (const Function& function : program->functions)
+        for (const Block& block : function.blocks)
+            if (block.ending == Ending::call && block.target >= program->functions.size())
+                throw ProgramError(function.name + ": a call leads nowhere");
     if (!in.at_end()) throw ProgramError(path + " goes on after its end");
     return program;
 }

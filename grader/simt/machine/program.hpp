@@ -68,16 +68,27 @@ struct alignas(64) Instruction {
     std::uint32_t index = 0;  // place in Program::instruction_count: where its counters are
 };
 
-enum class Ending : std::uint8_t { fall_through, branch, leave, barrier, warp_barrier, trap };
+enum class Ending : std::uint8_t {
+    fall_through,
+    branch,
+    jump,  // brx: to one of a table
+    call,
+    call_indirect,
+    give_back,  // ret
+    leave,      // exit
+    barrier,
+    warp_barrier,
+    trap,
+};
 
 struct Block {
     std::uint32_t first = 0, count = 0;  // straight-line instructions, the ending apart
     std::uint32_t next = kNoBlock;
     Ending ending = Ending::fall_through;
-    std::uint32_t target = kNoBlock;
-    Instruction last;          // the ending itself, where it is an instruction
-    std::uint32_t issued = 0;  // instructions a warp issues when it runs the block, the ending included
-    std::uint32_t index = 0;   // place in the counters of blocks
+    std::uint32_t target = kNoBlock;  // of a branch; of a call the function, of a jump its table
+    Instruction last;                 // the ending itself, where it is an instruction
+    std::uint32_t issued = 0;         // instructions a warp issues when it runs the block, the ending included
+    std::uint32_t index = 0;          // place in the counters of blocks
 };
 
 struct Parameter {
@@ -108,6 +119,7 @@ struct Function {
     std::vector<Special> specials;
     std::vector<std::byte> constants;  // each value 32 times: 128 bytes a 32-bit constant, 256 a 64-bit one
     std::vector<Block> blocks;
+    std::vector<std::vector<std::uint32_t>> jump_tables;
     std::vector<Instruction> instructions;
 
     // Behind the registers lies room for one more, which swallows what nobody reads.

@@ -40,7 +40,7 @@ struct Region {
 
 // Generic addresses of shared and local memory: windows no buffer can lie in.
 inline constexpr std::uint64_t kSharedWindow = 0x0100'0000'0000'0000, kLocalWindow = 0x0200'0000'0000'0000,
-                               kWindowBytes = 1ull << 32;
+                               kParameterWindow = 0x0400'0000'0000'0000, kWindowBytes = 1ull << 32;
 
 class AddressSpace {
   public:

@@ -47,7 +47,8 @@ struct LineCount {
 class CounterReport {
   public:
     CounterReport(const Launch& launch, const Worker& total) : launch_(launch), total_(total) {
-        for (const Block& block : launch.function->blocks) add(block);
+        for (const Function& function : launch.program->functions)
+            for (const Block& block : function.blocks) add(function, block);
     }
 
     void write(Json& json) const {
@@ -56,7 +57,7 @@ class CounterReport {
             warps += count.warp_instructions;
             threads += count.thread_instructions;
         }
-        for (const Block& block : launch_.function->blocks) splits += total_.blocks[block.index].splits;
+        for (const BlockCount& count : total_.blocks) splits += count.splits;
         json.open('{').field("warp_instructions", warps).field("thread_instructions", threads);
         json.field("divergent_branches", splits).field("barriers", total_.barriers);
         json.key("lines").open('[');
@@ -67,15 +68,16 @@ class CounterReport {
                 .field("thread_instructions", count.thread_instructions)
                 .close('}');
         json.close(']').key("accesses").open('[');
-        for (const Instruction& instruction : launch_.function->instructions) access(json, instruction);
+        for (const Function& function : launch_.program->functions)
+            for (const Instruction& instruction : function.instructions) access(json, instruction);
         json.close(']').close('}');
     }
 
   private:
-    void add(const Block& block) {
+    void add(const Function& function, const Block& block) {
         const BlockCount& count = total_.blocks[block.index];
         if (count.runs == 0) return;
-        for (std::uint32_t i = 0; i < block.count; ++i) add(launch_.function->instructions[block.first + i], count);
+        for (std::uint32_t i = 0; i < block.count; ++i) add(function.instructions[block.first + i], count);
         if (block.issued > block.count) add(block.last, count);
     }
     void add(const Instruction& instruction, const BlockCount& count) {
@@ -122,7 +124,9 @@ std::string launch_report(const Launch& launch, const Worker& total) {
     json.key("block").open('[').value(launch.block.x).value(launch.block.y).value(launch.block.z).close(']');
     json.key("findings").open('[');
     for (const auto& [key, finding] : total.findings.groups()) finding_json(json, launch, finding);
-    json.close(']').key("counters");
+    std::string printed;
+    for (const auto& [block, text] : total.printed) printed += text;
+    json.close(']').field("printed", printed).key("counters");
     CounterReport(launch, total).write(json);
     return json.close('}').text();
 }

@@ -4,11 +4,12 @@
 // that goes round a loop for long gives way to the other groups of its warp, a warp that goes round for long to the
 // other warps of its block, and a block whose warps all do to other blocks: so a wait for somebody else always ends.
 #include <algorithm>
+#include <array>
 #include <deque>
 
+#include "frame.hpp"
 #include "launch.hpp"
 #include "operations.hpp"
-#include "specials.hpp"
 #include "warp.hpp"
 
 namespace simt {
@@ -19,36 +20,48 @@ constexpr std::size_t kMostResidentBlocks = 64;  // of one worker, while they wa
 
 enum class Outcome : std::uint8_t { done, waiting, turn_over, stopped };
 
-struct Stopped {};  // thrown where nothing after this instruction could be believed
-
 // ---- warps ---------------------------------------------------------------------------------------------------------
 
-// Lanes at the same block become one group.
-void join(Warp& warp, std::uint32_t block, LaneMask lanes, std::uint32_t back_edges) {
+// Lanes at the same block of the same call become one group.
+void join(Warp& warp, Frame* frame, std::uint32_t block, LaneMask lanes, std::uint32_t back_edges) {
     if (lanes == 0) return;
     for (Group& group : warp.groups)
-        if (group.block == block) {
+        if (group.frame == frame && group.block == block) {
             group.lanes |= lanes;
             group.back_edges = std::min(group.back_edges, back_edges);
             return;
         }
-    warp.groups.push_back({block, lanes, back_edges});
+    warp.groups.push_back({frame, block, lanes, back_edges});
+}
+
+// Does `a` come first? Smallest block first, in the frame where both are or were called from; a call before what
+// follows it.
+bool comes_first(const Group& a, const Group& b) {
+    const Frame *at_a = a.frame, *at_b = b.frame;
+    std::uint32_t block_a = a.block, block_b = b.block;
+    const auto climb = [](const Frame*& frame, std::uint32_t& block) {
+        block = frame->call_block;
+        frame = frame->parent;
+    };
+    while (at_a != at_b) {
+        if (at_a->depth >= at_b->depth)
+            climb(at_a, block_a);
+        else
+            climb(at_b, block_b);
+    }
+    return block_a != block_b ? block_a < block_b : a.frame->depth > b.frame->depth;
 }
 
 Group take_next(Warp& warp) {
     auto best = warp.groups.begin();
     for (auto group = best; group != warp.groups.end(); ++group) {
         const bool tired = group->back_edges >= kTurn, best_tired = best->back_edges >= kTurn;
-        if (tired != best_tired ? best_tired : group->block < best->block) best = group;
+        if (tired != best_tired ? best_tired : comes_first(*group, *best)) best = group;
     }
     const Group taken = *best;
     *best = warp.groups.back();
     warp.groups.pop_back();
     return taken;
-}
-
-void leave(Warp& warp, LaneMask lanes) {
-    warp.alive &= ~lanes;
 }
 
 LaneMask guarded(const Warp& warp, const Instruction& instruction, LaneMask lanes) {
@@ -79,8 +92,19 @@ class BlockEnd {
                 return block_.next;
             case Ending::branch:
                 return branch(chosen);
+            case Ending::jump:
+                jump(chosen);
+                break;
+            case Ending::call:
+                enter(warp_.block->launch->program->functions[block_.target], chosen);
+                break;
+            case Ending::call_indirect:
+                call_indirect(chosen);
+                break;
+            case Ending::give_back:
+                return come_back(chosen);
             case Ending::leave:
-                leave(warp_, chosen);
+                forget_lanes(warp_, *group_.frame, chosen);
                 break;
             case Ending::trap:
                 trap(chosen);
@@ -104,9 +128,63 @@ class BlockEnd {
         // The nearer place keeps the group, the other lanes wait for their number to come.
         const bool target_first = block_.target < block_.next;
         const LaneMask others = target_first ? group_.lanes & ~taken : taken;
-        join(warp_, target_first ? block_.next : block_.target, others, group_.back_edges);
+        join(warp_, group_.frame, target_first ? block_.next : block_.target, others, group_.back_edges);
         group_.lanes &= ~others;
         return target_first ? block_.target : block_.next;
+    }
+
+    void jump(LaneMask lanes) {
+        const auto* index = warp_.source<std::uint32_t>(block_.last.operand[0]);
+        const std::vector<std::uint32_t>& table = group_.frame->function->jump_tables[block_.target];
+        for_each_lane(lanes, [&](int lane) {
+            if (index[lane] >= table.size()) unknown_target(lane);
+            join(warp_, group_.frame, table[index[lane]], 1u << lane, group_.back_edges);
+        });
+    }
+
+    void enter(const Function& callee, LaneMask lanes) {
+        if (lanes == 0) return;
+        Frame& frame = call(warp_, block_.last, callee, lanes, group_.block, block_.next);
+        join(warp_, &frame, 0, lanes, 0);
+    }
+
+    // A pointer to a function: lanes that call the same one call it together.
+    void call_indirect(LaneMask lanes) {
+        const std::vector<Function>& functions = warp_.block->launch->program->functions;
+        std::array<std::uint64_t, kLanes> address;
+        std::copy_n(warp_.source<std::uint64_t>(block_.last.operand[0]), kLanes, address.begin());
+        while (lanes != 0) {
+            const int first = first_lane(lanes);
+            const std::uint64_t wanted = address[static_cast<std::size_t>(first)];
+            const std::uint64_t index = (wanted - kFunctionBase) / kFunctionStride;
+            if (wanted < kFunctionBase || wanted % kFunctionStride != 0 || index >= functions.size())
+                unknown_target(first);
+            LaneMask same = 0;
+            for_each_lane(
+                lanes, [&](int lane) { same |= address[static_cast<std::size_t>(lane)] == wanted ? 1u << lane : 0u; });
+            enter(functions[index], same);
+            lanes &= ~same;
+        }
+    }
+
+    [[noreturn]] void unknown_target(int lane) {
+        warp_.set_mask(1u << lane);
+        report_unsupported(warp_, block_.last);
+        throw Stopped{};
+    }
+
+    // Of a kernel that is the end, of a called function the way back.
+    std::uint32_t come_back(LaneMask lanes) {
+        Frame& frame = *group_.frame;
+        group_.lanes &= ~lanes;
+        const std::uint32_t next = group_.lanes ? block_.next : kNoBlock;
+        if (!frame.parent) {
+            forget_lanes(warp_, frame, lanes);
+        } else if (lanes != 0) {
+            join(warp_, frame.parent, frame.return_block, lanes, 0);
+            give_back(warp_, frame, lanes);  // the frame may be gone now
+        }
+        return next;
     }
 
     void trap(LaneMask lanes) {
@@ -123,7 +201,7 @@ class BlockEnd {
         const std::uint32_t id = warp_.source<std::uint32_t>(block_.last.operand[0])[lane];
         const std::uint32_t count = block_.last.operand[1];
         const std::uint32_t threads = count == kAbsent ? 0 : warp_.source<std::uint32_t>(count)[lane];
-        warp_.parked.push_back({block_.next, lanes, block_.last.site, false, 0, id & 15, threads});
+        warp_.parked.push_back({group_.frame, block_.next, lanes, block_.last.site, false, 0, id & 15, threads});
     }
 
     // Each lane brings a mask of its own; lanes that bring the same one wait together.
@@ -133,7 +211,7 @@ class BlockEnd {
             const LaneMask mask = masks[first_lane(lanes)];
             LaneMask same = 0;
             for_each_lane(lanes, [&](int lane) { same |= masks[lane] == mask ? 1u << lane : 0u; });
-            warp_.parked.push_back({block_.next, same, block_.last.site, true, mask, 0, 0});
+            warp_.parked.push_back({group_.frame, block_.next, same, block_.last.site, true, mask, 0, 0});
             lanes &= ~same;
         }
     }
@@ -153,7 +231,7 @@ bool release_in_warp(Warp& warp) {
             if (parked.for_warp && parked.mask == mask) come |= parked.lanes;
         if ((mask & warp.alive & ~come) != 0) continue;
         for (const Parked& parked : warp.parked)
-            if (parked.for_warp && parked.mask == mask) join(warp, parked.block, parked.lanes, 0);
+            if (parked.for_warp && parked.mask == mask) join(warp, parked.frame, parked.block, parked.lanes, 0);
         std::erase_if(warp.parked, [mask](const Parked& parked) { return parked.for_warp && parked.mask == mask; });
         warp.epoch += 1;
         warp.stamp = 0;
@@ -174,9 +252,8 @@ bool over_budget(Warp& warp, const Block& block, const Group& group) {
     finding.bytes = 0;
     finding.text = warp_over ? "warp" : "launch";
     const Instruction* where = block.ending == Ending::branch ? &block.last
-                               : block.count > 0
-                                   ? &warp.block->launch->function->instructions[block.first + block.count - 1]
-                                   : &block.last;
+                               : block.count > 0 ? &group.frame->function->instructions[block.first + block.count - 1]
+                                                 : &block.last;
     report(warp, *where, first_lane(group.lanes), finding);
     launch.stop = true;
     return true;
@@ -184,10 +261,11 @@ bool over_budget(Warp& warp, const Block& block, const Group& group) {
 
 // Runs `warp` until no lane can go on by itself, or until it has gone round loops for a turn.
 Outcome run_warp(Warp& warp) {
-    const Function& function = *warp.block->launch->function;
     std::uint32_t turn = 0;
     while (!warp.groups.empty() || release_in_warp(warp)) {
         Group group = take_next(warp);
+        warp.enter(*group.frame);
+        const Function& function = *group.frame->function;
         for (;;) {
             const Block& block = function.blocks[group.block];
             BlockCount& count = warp.worker->blocks[block.index];
@@ -212,8 +290,7 @@ Outcome run_warp(Warp& warp) {
             }
             if (warp.groups.empty() && turn < 4 * kTurn) continue;
             // Others of this warp may stand here too, or before it, or wait for their turn.
-            join(warp, group.block, group.lanes, group.back_edges);
-            group.lanes = 0;
+            join(warp, group.frame, group.block, group.lanes, group.back_edges);
             break;
         }
         if (std::all_of(warp.groups.begin(), warp.groups.end(), [](const Group& g) { return g.back_edges >= kTurn; }))
@@ -227,26 +304,19 @@ Outcome run_warp(Warp& warp) {
 
 void start_warp(Warp& warp, ThreadBlock& block, Worker& worker, std::uint32_t number) {
     const Launch& launch = *block.launch;
-    const Function& function = *launch.function;
     const std::uint64_t threads = launch.block.volume(), first = std::uint64_t{number} * kLanes;
     warp.block = &block;
     warp.worker = &worker;
     warp.number = number;
-    warp.registers.assign(function.register_file_bytes(), std::byte{0});
-    warp.predicate_file.assign(function.predicates, 0);
-    warp.predicate_file[kPredicateTrue] = kAllLanes;
-    warp.local.assign(std::size_t{function.local_bytes} * kLanes, std::byte{0});
-    warp.files[0] = warp.registers.data();
-    warp.files[1] = const_cast<std::byte*>(function.constants.data());
-    warp.predicates = warp.predicate_file.data();
     warp.alive = threads - first >= kLanes ? kAllLanes : (1u << (threads - first)) - 1;
     warp.mask = 0;
     unpack_mask(0, warp.select);
     warp.epoch = warp.stamp = 0;
     warp.instructions = 0;
     warp.parked.clear();
-    warp.groups.assign(1, {0, warp.alive, 0});
-    for (const Special& special : function.specials) fill_special(warp, special);
+    Frame& frame = first_frame(warp);
+    warp.enter(frame);
+    warp.groups.assign(1, {&frame, 0, warp.alive, 0});
 }
 
 Dim3 block_index(const Launch& launch, std::uint64_t linear) {
@@ -286,7 +356,7 @@ bool release_barriers(ThreadBlock& block) {
         released = true;
         for (Warp& warp : block.warps) {
             for (const Parked& parked : warp.parked)
-                if (!parked.for_warp && parked.barrier == id) join(warp, parked.block, parked.lanes, 0);
+                if (!parked.for_warp && parked.barrier == id) join(warp, parked.frame, parked.block, parked.lanes, 0);
             std::erase_if(warp.parked, [id](const Parked& parked) { return !parked.for_warp && parked.barrier == id; });
         }
     }
@@ -434,7 +504,9 @@ void report_unsupported(Warp& warp, const Instruction& instruction) {
 }
 
 void add_control_operations(OperationTable& table) {  // their meaning lies in BlockEnd
-    for (const char* name : {"bra", "ret", "exit", "trap"}) table.add(name, "", report_unsupported);
+    for (const char* name : {"bra", "call", "ret", "exit", "trap"}) table.add(name, "", report_unsupported);
+    table.add("call.indirect", "R", report_unsupported);
+    table.add("brx", "r*", report_unsupported);
     table.add("bar.sync", "ro", report_unsupported);
     table.add("bar.warp.sync", "r", report_unsupported);
 }

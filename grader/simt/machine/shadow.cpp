@@ -54,6 +54,13 @@ void Page::set_valid(std::uint32_t from, std::uint32_t count) {
     });
 }
 
+void Page::clear_valid(std::uint32_t from, std::uint32_t count) {
+    over_words(from, count, [this](std::uint32_t word, std::uint64_t bits) {
+        valid[word] &= ~bits;
+        return true;
+    });
+}
+
 Shadow::Shadow(std::uint64_t bytes, bool initialised)
     : pages_((bytes + kPageBytes - 1) / kPageBytes), initialised_(initialised) {}
 

@@ -27,6 +27,7 @@ struct Page {
     void refine(int finer);
     bool all_valid(std::uint32_t from, std::uint32_t count) const;
     void set_valid(std::uint32_t from, std::uint32_t count);
+    void clear_valid(std::uint32_t from, std::uint32_t count);
 };
 
 class PageLock {

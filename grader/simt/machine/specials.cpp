@@ -69,11 +69,30 @@ std::uint32_t shared_value(SpecialRegister which, const Warp& warp) {
             return launch.function->shared_bytes + launch.dynamic_shared;
         case dynamic_smem_size:
             return launch.dynamic_shared;
+        case dynamic_shared:  // where it begins: behind the static variables
+            return launch.function->shared.empty() ? 0 : launch.function->shared.back().offset;
         case warp_size:
             return kLanes;
         default:
             return 0;
     }
+}
+
+void fill_special(const Warp& warp, Frame& frame, const Special& special) {
+    std::array<std::uint32_t, kLanes> values;
+    const Dim3& size = warp.block->launch->block;
+    if (special.which >= tid_x && special.which <= tid_z) {
+        const std::uint32_t first = warp.number * kLanes;
+        for (int lane = 0; lane < kLanes; ++lane)
+            values[lane] = thread_coordinate(special.which, first + static_cast<std::uint32_t>(lane), size);
+    } else if (special.which == laneid) {
+        for (int lane = 0; lane < kLanes; ++lane) values[lane] = static_cast<std::uint32_t>(lane);
+    } else if (special.which >= lanemask_eq && special.which <= lanemask_ge) {
+        for (int lane = 0; lane < kLanes; ++lane) values[lane] = lane_mask(special.which, lane);
+    } else {
+        values.fill(shared_value(special.which, warp));
+    }
+    std::memcpy(frame.registers.data() + std::size_t{special.slot} * 4 * kLanes, values.data(), sizeof values);
 }
 
 }  // namespace
@@ -108,27 +127,14 @@ SpecialRegister find_special(const std::string& name) {
         {"nsmid", zero},
         {"envreg1", zero},
         {"envreg2", zero},
-        {"dynamic_shared", zero},
+        {"dynamic_shared", dynamic_shared},
     };
     const auto found = known.find(name);
     return found == known.end() ? unknown : found->second;
 }
 
-void fill_special(Warp& warp, const Special& special) {
-    std::array<std::uint32_t, kLanes> values;
-    const Dim3& size = warp.block->launch->block;
-    if (special.which >= tid_x && special.which <= tid_z) {
-        const std::uint32_t first = warp.number * kLanes;
-        for (int lane = 0; lane < kLanes; ++lane)
-            values[lane] = thread_coordinate(special.which, first + static_cast<std::uint32_t>(lane), size);
-    } else if (special.which == laneid) {
-        for (int lane = 0; lane < kLanes; ++lane) values[lane] = static_cast<std::uint32_t>(lane);
-    } else if (special.which >= lanemask_eq && special.which <= lanemask_ge) {
-        for (int lane = 0; lane < kLanes; ++lane) values[lane] = lane_mask(special.which, lane);
-    } else {
-        values.fill(shared_value(special.which, warp));
-    }
-    std::memcpy(warp.registers.data() + std::size_t{special.slot} * 4 * kLanes, values.data(), sizeof values);
+void fill_specials(Warp& warp, Frame& frame) {
+    for (const Special& special : frame.function->specials) fill_special(warp, frame, special);
 }
 
 }  // namespace simt

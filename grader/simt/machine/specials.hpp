@@ -8,6 +8,7 @@
 namespace simt {
 
 struct Warp;
+struct Frame;
 
 enum class SpecialRegister : std::uint8_t {
     unknown,
@@ -34,10 +35,12 @@ enum class SpecialRegister : std::uint8_t {
     total_smem_size,
     dynamic_smem_size,
     warp_size,
+    dynamic_shared,
     zero,
 };
 
 SpecialRegister find_special(const std::string& name);
-void fill_special(Warp& warp, const Special& special);
+// Those that the function reads, in its frame's registers.
+void fill_specials(Warp& warp, Frame& frame);
 
 }  // namespace simt

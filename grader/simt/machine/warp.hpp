@@ -1,6 +1,7 @@
 // Warp, thread block and worker: the state that instructions work on.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -42,12 +43,36 @@ struct Worker {
     FindingTable findings;
     std::uint32_t next_stamp = 0, last_stamp = 0;  // stamps taken and not used yet
     std::uint64_t barriers = 0;
+    std::vector<std::pair<std::uint64_t, std::string>> printed;  // block, text
+    std::size_t printed_bytes = 0;
 
     explicit Worker(const Program& program) : accesses(program.instruction_count), blocks(program.block_count) {}
 };
 
+// One invocation of a function by the lanes that called it together: its registers, and the blocks that calls pass.
+// Blocks of arguments, parameters and results hold one lane's bytes after the other's.
+struct Frame {
+    const Function* function = nullptr;
+    Frame* parent = nullptr;
+    std::uint32_t call_block = 0, return_block = 0;  // in the parent
+    std::uint32_t depth = 0;
+    std::uint32_t local_base = 0;  // where its frame begins in each lane's local memory
+    LaneMask lanes = 0;            // that have not come back yet
+    std::vector<std::byte> registers;
+    std::vector<LaneMask> predicates;
+    std::vector<std::byte> parameters;  // of a called function; a kernel's are the launch's, the same for all lanes
+    std::vector<std::byte> arguments, returned;  // of the next call, of the last one
+    std::vector<std::byte> results;              // what it gives back itself
+};
+
+struct LocalMemory {
+    std::vector<std::byte> bytes;
+    std::vector<std::uint8_t> valid;  // a byte a byte: 1 where a value was stored
+};
+
 // Lanes of a warp that stand at the same place and run together.
 struct Group {
+    Frame* frame;
     std::uint32_t block;
     LaneMask lanes;
     std::uint32_t back_edges = 0;  // since another group of the warp had its turn
@@ -55,6 +80,7 @@ struct Group {
 
 // Lanes that wait: for threads of their block, or for the lanes of their warp that a mask names.
 struct Parked {
+    Frame* frame;
     std::uint32_t block;  // where they go on
     LaneMask lanes;
     std::uint16_t site;
@@ -78,10 +104,17 @@ struct Warp {
     std::uint64_t instructions = 0;
     std::vector<Group> groups;
     std::vector<Parked> parked;
-    std::vector<std::byte> registers;
-    std::vector<LaneMask> predicate_file;
-    std::vector<std::byte> local;  // local memory, lane after lane
+    Frame* frame = nullptr;                      // whose registers `files` and `predicates` are
+    std::vector<std::unique_ptr<Frame>> frames;  // the kernel's own first
+    std::array<LocalMemory, kLanes> local;
+    std::array<LaneMask, 4> undefined = {};  // lanes in which the next store's values have none, by their position
 
+    void enter(Frame& entered) {
+        frame = &entered;
+        files[0] = entered.registers.data();
+        files[1] = const_cast<std::byte*>(entered.function->constants.data());
+        predicates = entered.predicates.data();
+    }
     void set_mask(LaneMask lanes) {
         if (lanes == mask) return;
         mask = lanes;
@@ -133,6 +166,7 @@ struct ThreadBlock {
 
 std::uint32_t thread_in_block(const Warp& warp, int lane);  // linear index
 void report(Warp& warp, const Instruction& instruction, int lane, Finding finding);
+struct Stopped {};  // thrown where nothing after this instruction could be believed
 void report_unsupported(Warp& warp, const Instruction& instruction);  // the handler of what is not known
 
 }  // namespace simt
