@@ -38,7 +38,7 @@ def main() -> None:
         wanted["nvcc"] = "packages"  # they do no harm beside a toolkit that was found later
     if there == wanted:
         return
-    say(f"Setting up {ENVIRONMENT}: a minute, most of it PyTorch. Nothing outside that folder changes.")
+    say(f"Setting up {ENVIRONMENT}: a minute, most of it PyTorch.")
     NOTE.unlink(missing_ok=True)
     if any(there.get(name) != wanted[name] for name in ("python", "torch")):
         make_environment(borrow_torch=wanted["torch"] == "installed")
@@ -115,7 +115,7 @@ def install(torch: str, *, with_nvcc: bool) -> None:
 
 
 def build_own_libraries() -> None:
-    """Now rather than in the middle of the first check; they go into the cache, and are built again when they change."""
+    """Now rather than in the middle of the first check; they lie in the cache and are built again when they change."""
     say("Building the software GPU for this processor: another minute.")
     program = "from grader.native import build_library\nfor name in ('recorder', 'machine'): build_library(name)"
     if subprocess.run([str(PYTHON), "-c", program], cwd=ROOT, check=False).returncode:

@@ -92,6 +92,15 @@ def test_a_finding_counts_its_threads_and_shows_the_first(built: Build) -> None:
     assert (finding.block, finding.thread) == ((3, 0, 0), (4, 0, 0))
 
 
+def test_a_grid_that_is_too_large_ends_soon_with_the_line_of_its_launch(
+    built: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.simt.software.LAUNCH_BUDGET", 1 << 19)
+    (finding,) = run(built, "idle_grid_ok", "forward").findings
+    assert (finding.kind, finding.facts["blocks_asked"]) == ("unsupported", 1 << 16)
+    assert "ENTRY(idle_grid_ok" in SOURCE.read_text().splitlines()[(finding.line or 0) - 1]
+
+
 def test_an_address_far_outside_still_names_the_buffer_it_started_from(built: Build) -> None:
     findings = run(built, "far_away", "forward").findings
     assert {finding.buffer for finding in findings} == {"x"}

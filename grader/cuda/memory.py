@@ -6,7 +6,6 @@ from typing import Any
 
 from grader.cuda.driver import Driver, DriverError
 
-
 # A driver gives small ranges where it likes, also among the addresses that a launcher's libraries may have; seen on an
 # H200, it keeps to the hint for a large one. Reserved addresses cost nothing.
 _LEAST = 1 << 30

@@ -191,8 +191,8 @@ def _forbidden(seen: Observation, facts: Facts) -> str:
 
 
 def _unsupported(seen: Observation, _: Facts) -> str:
-    if "call" in seen.facts:
-        return "call"
+    if "variant" in seen.facts or "call" in seen.facts:
+        return str(seen.facts.get("variant", "call"))
     return "plain" if "instruction" in seen.facts else "bare"
 
 

@@ -37,7 +37,7 @@ class Difference:
 class Moves:
     """How memory moved between the calls.
 
-    `shifts` are the distances modulo 2**64, one a buffer. `first` are the ranges (address, end) of the first call's buffers.
+    `shifts` are the distances modulo 2**64, one a buffer; `first` the first call's buffers as ranges (address, end).
     `bytes_read` gives the offsets that a kernel reads of its parameter block.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,11 +31,17 @@ class DeviceFinding:
 
 
 def device_findings(
-    reports: Sequence[Mapping[str, Any]], element_bytes: Mapping[str, int], warp_budget: int
+    reports: Sequence[Mapping[str, Any]],
+    launch_lines: Sequence[int | None],
+    element_bytes: Mapping[str, int],
+    warp_budget: int,
 ) -> list[DeviceFinding]:
-    """The findings of a run's launches, errors of the first faulty launch only: what runs after it proves nothing."""
-    for report in reports:
-        found = [_finding(report["kernel"], raw, element_bytes, warp_budget) for raw in report["findings"]]
+    """The findings of a run's launches, errors of the first faulty launch only: what runs after it proves nothing.
+
+    `launch_lines` are the lines of the launches, where a finding has none in the kernel.
+    """
+    for report, launch_line in zip(reports, launch_lines, strict=False):
+        found = [_finding(report, raw, launch_line, element_bytes, warp_budget) for raw in report["findings"]]
         if found:
             return sorted(_causes(found), key=_rank)
     return []
@@ -65,27 +72,35 @@ def _rank(finding: DeviceFinding) -> tuple[int, int]:
     return place, finding.line or 0
 
 
-def _finding(kernel: str, raw: Mapping[str, Any], element_bytes: Mapping[str, int], warp_budget: int) -> DeviceFinding:
+def _finding(
+    report: Mapping[str, Any],
+    raw: Mapping[str, Any],
+    launch_line: int | None,
+    element_bytes: Mapping[str, int],
+    warp_budget: int,
+) -> DeviceFinding:
     size = element_bytes.get(raw["region"])
     return DeviceFinding(
         kind=raw["kind"],
-        line=raw["line"],
-        kernel=kernel,
+        line=raw["line"] or launch_line,
+        kernel=report["kernel"],
         block=tuple(raw["block"]),
         thread=tuple(raw["thread"]),
         buffer=raw["region"] if size is not None else None,
         index=raw["offset"] // size if size is not None else None,
         other_line=raw["other_line"],
         count=raw["count"],
-        facts=_facts(raw, warp_budget),
+        facts=_facts(report, raw, warp_budget),
     )
 
 
-def _facts(raw: Mapping[str, Any], warp_budget: int) -> dict[str, Any]:
+def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], warp_budget: int) -> dict[str, Any]:
     kind, text = raw["kind"], raw["text"]
     facts: dict[str, Any] = {"blocks": raw["blocks"]}
     if kind == "endless_loop":
         return facts | {"budget": warp_budget}
+    if kind == "unsupported" and text == "launch":
+        return facts | {"variant": "launch", "blocks_asked": math.prod(report["grid"])}
     if kind == "unsupported":
         return facts | ({"call": text.removeprefix("call.")} if text.startswith("call.") else {"instruction": text})
     if kind == "device_trap":

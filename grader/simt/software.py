@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from grader.build import Build
 
 WARP_BUDGET = 1 << 26  # instructions of one warp: under a second of looping, 60 times what a long puzzle needs
-LAUNCH_BUDGET = 1 << 33
+LAUNCH_BUDGET = 1 << 29  # of all warps, and something for each that is started: some 20 seconds on one core
 _SMALL = 1 << 14  # threads: below, starting host threads costs more than they save
 
 
@@ -115,7 +116,7 @@ class SoftwareGPU:
         sizes = {name: tensor.element_size() for name, tensor in memory.items()}
         addresses = {buffer.name: buffer.address for buffer in plan.buffers}
         return RunResult(
-            findings=device_findings(reports, sizes, schedule.budget),
+            findings=device_findings(reports, _launch_lines(plan), sizes, schedule.budget),
             counters=add_up(reports),
             unwritten={
                 name: _with_first(machine.unwritten(name, sizes[name])) for name, role in roles.items() if role == "out"
@@ -185,10 +186,15 @@ def lowered_program(build: Build) -> Path:
     return entry("programs", key, make) / "program.simt"
 
 
+@cache
 def _lowering_identity() -> str:
     """Changes whenever our own reader or lowering does."""
     here = Path(__file__).parent
     return content_key(*(path.read_bytes() for path in sorted(here.glob("*.py"))))
+
+
+def _launch_lines(plan: Plan) -> list[int | None]:
+    return [operation.line for operation in plan.operations if isinstance(operation, Launch)]
 
 
 def _with_first(unwritten: dict[str, Any]) -> dict[str, Any]:

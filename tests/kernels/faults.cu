@@ -203,6 +203,14 @@ __global__ void endless(const float* in, float* out, int n) {
 }
 ENTRY(endless, 1, 32)
 
+__global__ void endless_with_a_barrier(const float* in, float* out, int n) {
+    while (n > 0) {                          // -> endless_loop
+        out[threadIdx.x] = in[threadIdx.x];  // -> endless_loop
+        __syncthreads();                     // -> endless_loop
+    }
+}
+ENTRY(endless_with_a_barrier, 1, 64)
+
 __global__ void long_loop_ok(const float* in, float* out, int n) {
     float sum = 0.f;
 #pragma unroll 1
@@ -351,3 +359,9 @@ __global__ void many_ways_ok(const float* in, float* out, int n) {
     }
 }
 ENTRY(many_ways_ok, 1, 128)
+
+__global__ void idle_grid_ok(const float* in, float* out, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i];
+}
+ENTRY(idle_grid_ok, 1 << 16, 32)

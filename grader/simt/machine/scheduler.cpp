@@ -240,22 +240,21 @@ bool release_in_warp(Warp& warp) {
     return false;
 }
 
-bool over_budget(Warp& warp, const Block& block, const Group& group) {
-    Launch& launch = *warp.block->launch;
-    const LaunchOptions& options = launch.options;
-    const bool warp_over = options.warp_budget != 0 && warp.instructions > options.warp_budget;
-    if (!warp_over &&
-        (options.launch_budget == 0 || launch.issued.load(std::memory_order_relaxed) <= options.launch_budget))
-        return false;
+// Adds to the launch's total what the warp has issued since it was asked last.
+void account(Warp& warp) {
+    warp.block->launch->issued.fetch_add(warp.instructions - warp.accounted, std::memory_order_relaxed);
+    warp.accounted = warp.instructions;
+}
+
+bool over_budget(Warp& warp, const Group& group) {
+    const std::uint64_t budget = warp.block->launch->options.warp_budget;
+    if (budget == 0 || warp.instructions <= budget) return false;
+    const Function& function = *group.frame->function;
+    const Block& block = function.blocks[group.block];
     Finding finding;
     finding.fault = Fault::endless_loop;
-    finding.bytes = 0;
-    finding.text = warp_over ? "warp" : "launch";
-    const Instruction* where = block.ending == Ending::branch ? &block.last
-                               : block.count > 0 ? &group.frame->function->instructions[block.first + block.count - 1]
-                                                 : &block.last;
-    report(warp, *where, first_lane(group.lanes), finding);
-    launch.stop = true;
+    report(warp, block.count > 0 ? function.instructions[block.first] : block.last, first_lane(group.lanes), finding);
+    warp.block->launch->stop = true;
     return true;
 }
 
@@ -264,6 +263,7 @@ Outcome run_warp(Warp& warp) {
     std::uint32_t turn = 0;
     while (!warp.groups.empty() || release_in_warp(warp)) {
         Group group = take_next(warp);
+        if (over_budget(warp, group)) return Outcome::stopped;
         warp.enter(*group.frame);
         const Function& function = *group.frame->function;
         for (;;) {
@@ -282,10 +282,8 @@ Outcome run_warp(Warp& warp) {
                 group.back_edges += 1;
                 turn += 1;
                 if (turn % kTurn == 0) {
-                    if (warp.block->launch->stop) return Outcome::stopped;
-                    warp.block->launch->issued.fetch_add(std::uint64_t{kTurn} * block.issued,
-                                                         std::memory_order_relaxed);
-                    if (over_budget(warp, block, group)) return Outcome::stopped;
+                    account(warp);
+                    if (warp.block->launch->stop || over_budget(warp, group)) return Outcome::stopped;
                 }
             }
             if (warp.groups.empty() && turn < 4 * kTurn) continue;
@@ -312,7 +310,7 @@ void start_warp(Warp& warp, ThreadBlock& block, Worker& worker, std::uint32_t nu
     warp.mask = 0;
     unpack_mask(0, warp.select);
     warp.epoch = warp.stamp = 0;
-    warp.instructions = 0;
+    warp.instructions = warp.accounted = 0;
     warp.parked.clear();
     Frame& frame = first_frame(warp);
     warp.enter(frame);
@@ -426,6 +424,25 @@ std::uint64_t block_at(const Launch& launch, std::uint64_t n) {
     return (launch.shuffle_factor * n + launch.shuffle_offset) % launch.blocks;
 }
 
+// A block costs something even where its threads do nothing: a huge, idle grid must end too.
+constexpr std::uint64_t kCostOfWarp = 16;
+
+void finish_block(ThreadBlock& block) {
+    Launch& launch = *block.launch;
+    for (Warp& warp : block.warps) {
+        warp.instructions += kCostOfWarp;
+        account(warp);
+    }
+    if (launch.options.launch_budget == 0 ||
+        launch.issued.load(std::memory_order_relaxed) <= launch.options.launch_budget)
+        return;
+    if (launch.next_block.load(std::memory_order_relaxed) >= launch.blocks || launch.stop.exchange(true)) return;
+    Finding finding;
+    finding.fault = Fault::unsupported;
+    finding.text = "launch";
+    report(block.warps[0], Instruction{}, 0, finding);
+}
+
 void run_blocks(Launch& launch, Worker& worker) {
     std::deque<std::unique_ptr<ThreadBlock>> waiting;
     std::unique_ptr<ThreadBlock> spare;
@@ -450,6 +467,7 @@ void run_blocks(Launch& launch, Worker& worker) {
                 waiting.push_back(std::move(block));
                 break;
             default:
+                finish_block(*block);
                 spare = std::move(block);
         }
     }

@@ -99,9 +99,9 @@ struct Warp {
     Worker* worker = nullptr;
     std::uint32_t number = 0;  // in the block
     LaneMask alive = 0;
-    std::uint32_t epoch = 0;  // synchronisations of this warp
-    std::uint32_t stamp = 0;  // 0: none since the last synchronisation
-    std::uint64_t instructions = 0;
+    std::uint32_t epoch = 0;                        // synchronisations of this warp
+    std::uint32_t stamp = 0;                        // 0: none since the last synchronisation
+    std::uint64_t instructions = 0, accounted = 0;  // issued; added to the launch's total already
     std::vector<Group> groups;
     std::vector<Parked> parked;
     Frame* frame = nullptr;                      // whose registers `files` and `predicates` are
