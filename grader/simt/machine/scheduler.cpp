@@ -246,14 +246,21 @@ void account(Warp& warp) {
     warp.accounted = warp.instructions;
 }
 
-bool over_budget(Warp& warp, const Group& group) {
+// Where a block jumps or, if it does not, where it stops. In a loop that is a better line to show than where a block
+// begins, which may be arithmetic that the compiler took from elsewhere.
+const Instruction& end_of(const Function& function, const Block& block) {
+    if (block.ending != Ending::fall_through || block.count == 0) return block.last;
+    return function.instructions[block.first + block.count - 1];
+}
+
+// `block` is one that the group has just run or is about to run.
+bool over_budget(Warp& warp, const Group& group, std::uint32_t block) {
     const std::uint64_t budget = warp.block->launch->options.warp_budget;
     if (budget == 0 || warp.instructions <= budget) return false;
     const Function& function = *group.frame->function;
-    const Block& block = function.blocks[group.block];
     Finding finding;
     finding.fault = Fault::endless_loop;
-    report(warp, block.count > 0 ? function.instructions[block.first] : block.last, first_lane(group.lanes), finding);
+    report(warp, end_of(function, function.blocks[block]), first_lane(group.lanes), finding);
     warp.block->launch->stop = true;
     return true;
 }
@@ -263,7 +270,7 @@ Outcome run_warp(Warp& warp) {
     std::uint32_t turn = 0;
     while (!warp.groups.empty() || release_in_warp(warp)) {
         Group group = take_next(warp);
-        if (over_budget(warp, group)) return Outcome::stopped;
+        if (over_budget(warp, group, group.block)) return Outcome::stopped;
         warp.enter(*group.frame);
         const Function& function = *group.frame->function;
         for (;;) {
@@ -276,14 +283,15 @@ Outcome run_warp(Warp& warp) {
             run_straight(warp, first, first + block.count, group.lanes);
             const std::uint32_t next = BlockEnd(warp, block, group).go();
             if (next == kNoBlock) break;
-            const bool back = next <= group.block;
+            const std::uint32_t from = group.block;
+            const bool back = next <= from;
             group.block = next;
             if (back) {
                 group.back_edges += 1;
                 turn += 1;
                 if (turn % kTurn == 0) {
                     account(warp);
-                    if (warp.block->launch->stop || over_budget(warp, group)) return Outcome::stopped;
+                    if (warp.block->launch->stop || over_budget(warp, group, from)) return Outcome::stopped;
                 }
             }
             if (warp.groups.empty() && turn < 4 * kTurn) continue;
