@@ -20,7 +20,7 @@ from typing import Any
 
 from grader.cache import content_key, entry, mark_used, trim
 from grader.cage import Cage, Finished, protection, run
-from grader.cubin import Kernel, read_kernels
+from grader.cubin import Kernel, read_kernels, read_variables
 from grader.diagnostics import in_source_terms
 from grader.forbidden import ASSEMBLER_LIST, outside_reads, refused_path
 from grader.hostlines import HostLines, read_host_code
@@ -67,8 +67,9 @@ class Build:
     """A compiled source.
 
     `source` is the learner's path, `source_name` the bare name it was compiled under (in line tables, in the PTX's
-    .file and in diagnostics). `target` is the architecture times ten: 80. `functions` gives, for each host function by
-    symbol, its first and last line. `seconds` is what the compilation took, now or, if `cached`, when it took place.
+    .file and in diagnostics). `target` is the architecture times ten: 80. `variables` gives the bytes of each variable of
+    the module, `functions`, for each host function by symbol, its first and last line. `seconds` is what the
+    compilation took, now or, if `cached`, when it took place.
     """
 
     key: str
@@ -80,6 +81,7 @@ class Build:
     ptx: Path
     cubin: Path
     kernels: dict[str, Kernel]
+    variables: dict[str, int]
     host_lines: HostLines
     functions: dict[str, tuple[int, int]]
     warnings: str
@@ -221,6 +223,7 @@ def _describe(directory: Path, name: str, warnings: str, seconds: float) -> None
     host = read_host_code(directory / "library.so", name, set(kernels))
     description = {
         "kernels": [asdict(kernel) for kernel in kernels.values()],
+        "variables": read_variables(directory / "kernel.cubin"),
         "addresses": host.lines.addresses,
         "lines": host.lines.lines,
         "functions": host.functions,
@@ -243,6 +246,7 @@ def _load(directory: Path, job: _Job, *, cached: bool) -> Build:
         ptx=directory / "kernel.ptx",
         cubin=directory / "kernel.cubin",
         kernels={kernel.name: kernel for kernel in kernels},
+        variables=dict(saved["variables"]),
         host_lines=HostLines(tuple(saved["addresses"]), tuple(saved["lines"])),
         functions={symbol: (first, last) for symbol, (first, last) in saved["functions"].items()},
         warnings=saved["warnings"],

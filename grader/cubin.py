@@ -1,4 +1,5 @@
-"""Reads from a cubin what each kernel needs: registers, shared and local memory, its most threads, its parameters.
+"""Reads from a cubin what each kernel needs: registers, shared and local memory, its most threads, its parameters;
+and the sizes of the module's variables.
 
 A cubin is an ELF file. Its section .nv.info holds attributes of all kernels by symbol, .nv.info.NAME those of one. An
 attribute is a format byte, an attribute byte and two bytes: a value (formats 1 to 3), or (format 4) the size of the
@@ -25,6 +26,7 @@ _MOST_THREADS = 1024  # a block's, on every architecture since sm_20
 # From sm_90 on the system's own shared memory of each block is counted into .nv.shared.NAME (measured with ptxas 13.0).
 _FIRST_TO_RESERVE_SHARED = 90
 _RESERVED_SHARED = 1024
+_OF_VARIABLES = (".nv.global", ".nv.global.init", ".nv.constant3")  # __device__, the same with a first value, __constant__
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,20 @@ def read_kernels(cubin: Path) -> dict[str, Kernel]:
         name: _kernel(name, of_all[name], own, max(sizes.get(f".nv.shared.{name}", 0) - reserved, 0))
         for name, own in of_one.items()
     }
+
+
+def read_variables(cubin: Path) -> dict[str, int]:
+    """The bytes of each __device__ and __constant__ variable of a cubin, by mangled name."""
+    from elftools.elf.elffile import ELFFile  # slow, and never needed for what is in the cache
+
+    with cubin.open("rb") as stream:
+        elf = ELFFile(stream)
+        numbers = {number for number, section in enumerate(elf.iter_sections()) if section.name in _OF_VARIABLES}
+        return {
+            symbol.name: symbol["st_size"]
+            for symbol in elf.get_section_by_name(".symtab").iter_symbols()
+            if symbol["st_shndx"] in numbers and symbol["st_info"]["type"] == "STT_OBJECT"
+        }
 
 
 def _kernel(name: str, of_all: dict[int, int], info: bytes, static_shared: int) -> Kernel:

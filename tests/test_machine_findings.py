@@ -86,6 +86,19 @@ def test_a_race_between_blocks_is_found_whoever_runs_them(built: Build) -> None:
         assert kinds == {"data_race"}
 
 
+def test_bytes_of_a_constant_can_be_read_from_several_host_threads(built: Build) -> None:
+    for _ in range(5):
+        assert run(built, "bytes_of_a_constant_ok", "forward", workers=4).findings == []
+
+
+def test_a_launch_that_needs_more_stamps_than_there_are_ends_with_a_word(
+    built: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.simt.software.LAUNCH_BUDGET", 0)
+    (finding,) = execute(built, "synchronises_for_ever", {"x": torch.rand(_N), "out": torch.zeros(_N)}, budget=1 << 60).findings
+    assert (finding.kind, finding.facts["variant"]) == ("unsupported", "synchronisations")
+
+
 def test_a_finding_counts_its_threads_and_shows_the_first(built: Build) -> None:
     (finding,) = (f for f in run(built, "past_the_end", "reverse").findings if f.kind == "out_of_bounds_write")
     assert (finding.buffer, finding.index, finding.count) == ("out", _N, 1)

@@ -23,6 +23,7 @@ CRASHES = {
     "second_call": {"variant": "null"},
     "corrupts_heap": {"variant": "abort"},
     "takes_all_memory": {"variant": "abort", "type": "std::bad_alloc"},
+    "takes_all_addresses": {"variant": "abort"},
 }
 
 FORBIDDEN = {
@@ -55,6 +56,7 @@ FORBIDDEN = {
     "uses_io_uring": "syscall",
     "makes_memory_file": "memfd_create",
     "shares_memory": "mmap",
+    "makes_second_stack": "mmap",
     "changes_stack": "sigaltstack",
     "sets_alarm": "alarm",
     "closes_output": "close",
@@ -109,6 +111,12 @@ OFF_THE_STREAM = {
     "sets_at_once": {"variant": "synchronize", "call": "cudaMemset"},
     "waits_for_event": {"variant": "synchronize", "call": "cudaEventSynchronize"},
     "invalidated": {"variant": "synchronize", "call": "cudaDeviceSynchronize"},
+}
+
+WRITES = {
+    "fills_input": "cudaMemsetAsync",
+    "copies_to_input": "cudaMemcpyAsync",
+    "uploads_to_input": "cudaMemcpyAsync",
 }
 
 CHANGES = {
@@ -278,3 +286,10 @@ def test_printing_without_end_is_cut() -> None:
     recording = recorded("calls.cu", "prints_without_end")
     assert recording.findings == []
     assert len(recording.printed) == 16_384
+
+
+@pytest.mark.parametrize("entry", WRITES)
+def test_an_input_is_not_written_by_the_host_either(entry: str) -> None:
+    (finding,) = recorded("errors.cu", entry).findings
+    assert (finding.kind, finding.line) == ("read_only_violation", line_of("errors.cu", entry))
+    assert finding.facts == {"variant": "host", "call": WRITES[entry], "buffer": "a"}

@@ -19,7 +19,15 @@ LAUNCH = {
 }  # fmt: skip
 ARMED, BEGIN, END, DONE = {"kind": "armed"}, {"kind": "begin"}, {"kind": "end", "returned": 0}, {"kind": "done"}
 FAULT = {"kind": "fault", "signal": "SEGV", "address": 0, "known": True, "stack": False, "frames": []}
+FAILED = {"kind": "failed", "function": "cudaMemset", "code": 1, "frames": [16]}
+INJECTED = {"kind": "injected", "frames": [16]}
 ELSEWHERE = {"kind": "allocate", "address": 0x7000_0000_0000, "bytes": 4096, "frames": []}
+UPLOAD = {"kind": "symbol_upload", "symbol": "weights", "offset": 0, "payload": "AAAAAAAA", "frames": []}  # 6 bytes
+COPIES = (
+    ({**UPLOAD, "symbol": "nowhere"}, "forbidden_call"),
+    ({**UPLOAD, "offset": 11}, "forbidden_call"),
+    ({**UPLOAD, "symbol": "_Z11copy_kernelPKfPfi"}, "forbidden_call"),
+)
 HONEST = [ARMED, BEGIN, LAUNCH, END, BEGIN, LAUNCH, END, DONE]
 
 
@@ -48,6 +56,11 @@ def test_an_honest_transcript_is_read() -> None:
         [BEGIN],
         [ARMED, {"kind": "unavailable", "what": "nothing"}],
         [ARMED, BEGIN, {"kind": "verdict", "frames": []}],
+        [ARMED, BEGIN, INJECTED],
+        [ARMED, INJECTED],
+        [ARMED, BEGIN, {**FAILED, "code": -77_777}],
+        [ARMED, BEGIN, {**FAILED, "code": 0}],
+        [ARMED, BEGIN, {**FAILED, "code": True}],
         [ARMED, BEGIN, {**LAUNCH, "parameters": "not base64"}],
         [ARMED, BEGIN, {**LAUNCH, "frames": [-1]}],
         [ARMED, BEGIN, {**LAUNCH, "frames": [0] * 100}],
@@ -67,6 +80,18 @@ def test_an_honest_transcript_is_read() -> None:
 def test_whatever_the_recorder_cannot_have_written_is_a_forgery(lines: list[object]) -> None:
     with pytest.raises(Forgery):
         read_transcript(stream_of(*lines), 2)
+
+
+def test_a_failure_belongs_to_the_call_whose_launches_fail() -> None:
+    transcript = read_transcript(stream_of(*HONEST[:-1], BEGIN, INJECTED, END, DONE), 3)
+    assert [event.kind for event in transcript.calls[2].events] == ["injected"]
+
+
+@pytest.mark.parametrize("line", [b"\n", json.dumps(FAILED).encode() + b"\n"], ids=["empty", "failed"])
+def test_a_flood_of_lines_is_refused_before_it_is_read(line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json, "loads", None)  # whoever reads a line fails
+    with pytest.raises(Forgery, match="more lines"):
+        read_transcript(line * 250_000, 2)
 
 
 def test_a_line_cut_short_by_a_signal_is_passed_over() -> None:
@@ -93,6 +118,7 @@ def finished_with(stream: bytes, code: int = 0, ended: str = "exit") -> Finished
         (finished_with(stream_of(ARMED, BEGIN, {**LAUNCH, "grid": ["4", 1]}, END, *HONEST[4:])), "forbidden_call"),
         (finished_with(stream_of(ARMED, BEGIN, {**LAUNCH, "cooperative": 1}, END, *HONEST[4:])), "forbidden_call"),
         (finished_with(stream_of(ARMED, BEGIN, ELSEWHERE, END, BEGIN, END, DONE)), "forbidden_call"),
+        *((finished_with(stream_of(ARMED, BEGIN, copy, END, BEGIN, copy, END, DONE)), kind) for copy, kind in COPIES),
         (finished_with(stream_of(ARMED, FAULT)), "forbidden_call"),
         (finished_with(stream_of(ARMED, FAULT), code=3), "host_crash"),
         (finished_with(stream_of(ARMED, BEGIN), code=-31), "forbidden_call"),

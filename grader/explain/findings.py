@@ -131,8 +131,8 @@ def _bounds(seen: Observation, facts: Facts) -> str:
         if "past" not in facts:
             return "across"
         return "past_one" if facts["past"] == "1" else "past"
-    if space == "shared":
-        return "shared"
+    if space in ("shared", "local"):
+        return str(space)
     if seen.buffer is not None:
         return "variable"
     address = seen.facts.get("address")
@@ -244,6 +244,8 @@ def _mark_variant(seen: Observation, facts: Facts) -> str:
         return "both"
     if seen.kind == "never_written":
         return str(seen.facts.get("mark", "plain"))
+    if seen.facts.get("variant") == "host":
+        return "host"
     if seen.kind == "data_race":
         return "write" if seen.facts.get("write") else "read" if "write" in seen.facts else "plain"
     if seen.kind in ("out_of_bounds_read", "out_of_bounds_write", "read_only_violation") and "element" not in facts:

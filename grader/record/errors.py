@@ -39,6 +39,15 @@ _NAMES = {
     999: "cudaErrorUnknown",
 }
 
+# All that cudaError_t has. What an entry returns may be any number; what our runtime answers is one of these.
+CODES = frozenset(
+    {
+        *range(10), 12, 13, *range(16, 29), 31, 32, *range(34, 38), *range(43, 47), 49, 52, 53, *range(65, 70), 98,
+        *range(100, 104), 127, 200, 201, *range(205, 227), *range(300, 305), 400, 401, 402, 500, 600, *range(700, 706),
+        *range(708, 722), *range(800, 813), *range(900, 916), 999,
+    }
+)  # fmt: skip
+
 
 def error_name(code: int) -> str:
     """CUDA's name of the code, or the code itself when it has none that a launcher should know."""

@@ -15,6 +15,7 @@ from typing import Any
 from grader.record.errors import error_name
 from grader.record.layout import PAGE
 from grader.record.limits import Refusal
+from grader.record.operations import Copy, Memset, Upload
 from grader.record.protocol import Event
 from grader.record.request import CPU_MILLISECONDS, EntryCall
 
@@ -98,6 +99,25 @@ def _misplaced(event: Event, call: EntryCall, *, second: bool) -> str:
     if second and any(first <= address < first + length for _, first, length in _buffers(call, second=False)):
         return "the address was kept from the first call"
     return "the address is no device memory that the entry was given"
+
+
+def input_finding(event: Event, call: EntryCall, line_of: LineOf, *, second: bool) -> HostFinding | None:
+    """A fill of, or a copy to, a buffer that the entry may only read; None for all else."""
+    match event.operation:
+        case Memset(address=first, bytes=size):
+            function = "cudaMemsetAsync"
+        case Copy(destination=first, bytes=size):
+            function = "cudaMemcpyAsync"
+        case Upload(destination=first, payload=payload):
+            function, size = "cudaMemcpyAsync", len(payload)
+        case _:
+            return None
+    inputs = {buffer.name for buffer in call.buffers if buffer.role == "in"}
+    for name, start, length in _buffers(call, second=second):
+        if name in inputs and first < start + length and start < first + size:
+            facts = {"variant": "host", "call": function, "buffer": name}
+            return HostFinding("read_only_violation", facts, line_of(event.frames))
+    return None
 
 
 def forgery_finding() -> HostFinding:

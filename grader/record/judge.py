@@ -21,13 +21,14 @@ from grader.record.findings import (
     failure_finding,
     fault_finding,
     forgery_finding,
+    input_finding,
     once,
     refusal_finding,
     timeout_finding,
     unsupported_finding,
 )
 from grader.record.limits import Refusal, cooperative_refusal, judge
-from grader.record.operations import Allocation, Launch, check_operations
+from grader.record.operations import Allocation, Launch, SymbolCopy, SymbolUpload, check_operations
 from grader.record.parameters import bytes_read
 from grader.record.protocol import Event, Forgery, RecordedCall, Transcript
 from grader.record.request import EntryCall
@@ -70,6 +71,8 @@ class Judge:
         for operation in operations:
             if isinstance(operation, Launch):
                 self._check_launch(operation)
+            elif isinstance(operation, SymbolCopy | SymbolUpload):
+                self._check_symbol(operation)
             elif isinstance(operation, Allocation):
                 offset = operation.address - layout.arenas[second]
                 if not 0 <= offset <= layout.arena_bytes - operation.bytes:
@@ -96,6 +99,9 @@ class Judge:
                     yield refusal_finding(event, self._refusal(event), self.line, ignored=ignored)
                 case "failed" if not ignored or _is_work(event):
                     yield failure_finding(event, self._call, self.line, second=second, ignored=ignored)
+                case "memset" | "copy" | "upload":
+                    written = input_finding(event, self._call, self.line, second=second)
+                    yield from [written] if written is not None else []
 
     def _refusal(self, event: Event) -> Refusal:
         """Why the launch was refused, found again without the child's word."""
@@ -134,6 +140,11 @@ class Judge:
         )
         if refusal is not None or len(launch.parameters) != size or launch.max_dynamic_shared > room:
             raise Forgery("a launch that the runtime would have refused")
+
+    def _check_symbol(self, operation: SymbolCopy | SymbolUpload) -> None:
+        size = operation.bytes if isinstance(operation, SymbolCopy) else len(operation.payload)
+        if operation.offset + size > self._build.variables.get(operation.symbol, -1):
+            raise Forgery("a copy to what is no variable of the module, or past its end")
 
     def _of_ending(self, ending: Event | None, finished: cage.Finished) -> Iterator[HostFinding]:
         code = finished.returncode

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 MAX_OPERATIONS = 65_536
 MAX_PAYLOAD_BYTES = 64 << 20  # of all uploads together
 MAX_PARAMETER_BYTES = 32_764  # of one launch, since CUDA 12.1
-MAX_NAME = 4_096
+MAX_NAME = 65_536  # characters; templates of templates make names of thousands
 ADDRESS_END = 1 << 56
 
 _GRID_LIMITS = (0x7FFFFFFF, 65_535, 65_535)

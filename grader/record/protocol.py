@@ -10,10 +10,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from grader.record.operations import ADDRESS_END, Operation, PlanInvalid, check_name, check_number
+from grader.record.errors import CODES, SUCCESS
+from grader.record.operations import (
+    ADDRESS_END,
+    MAX_OPERATIONS,
+    MAX_PAYLOAD_BYTES,
+    Operation,
+    PlanInvalid,
+    check_name,
+    check_number,
+)
 from grader.record.plan import OPERATIONS, operation_from_json
 
 MAX_STREAM_BYTES = 320 << 20  # three calls with all the payload a Plan may hold
+_MAX_LINES = MAX_OPERATIONS + 1_000  # of one call: the runtime falls silent after as many as a Plan may hold
+_MAX_LINE = MAX_PAYLOAD_BYTES // 3 * 4 + (1 << 20)  # bytes; a payload is written in base64
+_INJECTED_CALL = 3  # the one whose launches fail, if there is one
 _MAX_FRAMES = 16
 _MAX_TEXT = 2_000
 _WORD = (1 << 64) - 1
@@ -82,6 +94,11 @@ def _extents(value: object) -> None:
         check_number(extent, 0, (1 << 32) - 1, "an extent")
 
 
+def _error(value: object) -> None:
+    if type(value) is not int or value not in CODES - {SUCCESS}:
+        raise Forgery("an error that CUDA does not have")
+
+
 _CODE = _number(-(1 << 31), (1 << 31) - 1)
 _ADDRESS = _number(0, _WORD)
 _LAUNCH: dict[str, Callable[[object], None]] = {
@@ -100,10 +117,10 @@ _REQUIRED: dict[str, dict[str, Callable[[object], None]]] = {
     "done": {},
     "injected": {},
     "limit": {},
-    "refused": {"code": _CODE, **_LAUNCH},
-    "failed": {"function": _text, "code": _CODE},
+    "refused": {"code": _error, **_LAUNCH},
+    "failed": {"function": _text, "code": _error},
     "unsupported": {"function": _text},
-    "capture": {"function": _text, "stream": _text, "code": _CODE},
+    "capture": {"function": _text, "stream": _text, "code": _error},
     "fault": {"signal": _signal},
     "not_loaded": {"why": _text},
     "no_entry": {},
@@ -145,6 +162,8 @@ class _Reader:
         self._ending: Event | None = None
 
     def read(self, stream: bytes) -> Transcript:
+        if stream.count(b"\n") > _MAX_LINES * (self._expected + 1):  # what is said while loading counts like a call
+            raise Forgery("more lines than the runtime writes")
         for event in _events(stream):
             if self._ending is not None:
                 raise Forgery("a line after the last")
@@ -164,7 +183,7 @@ class _Reader:
         return True
 
     def _between_calls(self, event: Event) -> bool:
-        if not self._calls and event.kind not in ("armed", "begin", "end"):
+        if not self._calls and event.kind not in ("armed", "begin", "end", "injected"):
             self._loading.events.append(event)  # constructors of global objects run before the first call
             return False
         self._must(event, "begin")
@@ -180,6 +199,8 @@ class _Reader:
             return False
         if event.kind in ("armed", "begin"):
             raise Forgery(f"{event.kind} inside a call")
+        if event.kind == "injected" and len(self._calls) != _INJECTED_CALL:
+            raise Forgery("a failure where none was injected")
         call.events.append(event)
         return True
 
@@ -213,6 +234,8 @@ def _is_fault(line: bytes) -> bool:
 
 
 def _event(line: bytes) -> Event:
+    if len(line) > _MAX_LINE:
+        raise Forgery("a line too long to be read")
     try:
         document = json.loads(line)
     except (ValueError, RecursionError):

@@ -63,12 +63,16 @@ __attribute__((noinline)) void clear_stack() {
     leave(2);
 }
 
-void reserve(const std::vector<Range>& ranges) {
+// Keeps everything else out of the ranges; the bytes that they have together.
+std::size_t reserve(const std::vector<Range>& ranges) {
+    std::size_t total = 0;
     constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     for (const Range& range : ranges) {
         void* const wanted = reinterpret_cast<void*>(range.address);
         if (mmap(wanted, range.bytes, PROT_NONE, flags, -1, 0) != wanted) give_up("address space for the buffers");
+        total += range.bytes;
     }
+    return total;
 }
 
 void arrange_descriptors(const std::string& library) {
@@ -115,10 +119,10 @@ void run(const Request& request) {
     std::setvbuf(stdout, line_buffer, _IOLBF, sizeof line_buffer);
     frames_watch(request.library.c_str());
     frames_prepare();
-    reserve(request.reserved);
+    const std::size_t reserved = reserve(request.reserved);
     arrange_descriptors(request.library);
     if (const char* refused = watch_faults(request.times)) give_up(refused);
-    if (const char* refused = limit(request.limits)) give_up(refused);
+    if (const char* refused = limit(request.limits, reserved)) give_up(refused);
     if (const char* refused = install_filter()) give_up(refused);
 
     say("armed");

@@ -94,11 +94,11 @@ class Program {
         give(SECCOMP_RET_TRAP);
     }
 
-    // Private memory, anonymous or from the learner's object.
+    // Private memory, anonymous or from the learner's object; no second stack, which RLIMIT_DATA does not count.
     void allow_memory_map() {
         only_for(SYS_mmap, 8);
         load(argument(3));
-        test(BPF_JSET, MAP_SHARED, 4, 0);
+        test(BPF_JSET, MAP_SHARED | MAP_GROWSDOWN, 4, 0);
         test(BPF_JSET, MAP_ANONYMOUS, 2, 0);
         load(argument(4));
         test(BPF_JEQ, library_descriptor, 0, 1);
@@ -137,11 +137,12 @@ bool set(__rlimit_resource resource, rlim_t soft, rlim_t hard) {
 
 }  // namespace
 
-const char* limit(const Limits& limits) {
+const char* limit(const Limits& limits, std::size_t reserved_bytes) {
     constexpr rlim_t stack_bytes = 8 << 20, descriptors = 16;
     const auto cpu = static_cast<rlim_t>(limits.cpu_seconds);
+    const rlim_t space = reserved_bytes + limits.memory_bytes;
     const bool done = set(RLIMIT_CPU, cpu + 1, cpu + 2) && set(RLIMIT_DATA, limits.memory_bytes, limits.memory_bytes) &&
-                      set(RLIMIT_FSIZE, 0, 0) && set(RLIMIT_CORE, 0, 0) &&
+                      set(RLIMIT_AS, space, space) && set(RLIMIT_FSIZE, 0, 0) && set(RLIMIT_CORE, 0, 0) &&
                       set(RLIMIT_NOFILE, descriptors, descriptors) && set(RLIMIT_STACK, stack_bytes, stack_bytes);
     return done ? nullptr : "limits on time and memory";
 }

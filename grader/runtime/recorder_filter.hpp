@@ -10,8 +10,9 @@ struct Limits {
     std::size_t memory_bytes;
 };
 
-// Both return null, or in a few words what the machine refused.
-const char* limit(const Limits& limits);
+// Both functions return null, or in a few words what the machine refused.
+// `reserved_bytes` of address space are taken already, with nothing behind them.
+const char* limit(const Limits& limits, std::size_t reserved_bytes);
 // From here on every system call that is not on the list raises SIGSYS.
 const char* install_filter();
 

@@ -99,8 +99,8 @@ def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], warp_budget: int) 
     facts: dict[str, Any] = {"blocks": raw["blocks"]}
     if kind == "endless_loop":
         return facts | {"budget": warp_budget}
-    if kind == "unsupported" and text == "launch":
-        return facts | {"variant": "launch", "blocks_asked": math.prod(report["grid"])}
+    if kind == "unsupported" and text in ("launch", "synchronisations"):
+        return facts | {"variant": text, "blocks_asked": math.prod(report["grid"])}
     if kind == "unsupported":
         return facts | ({"call": text.removeprefix("call.")} if text.startswith("call.") else {"instruction": text})
     if kind == "device_trap":

@@ -30,7 +30,7 @@ from grader.record.plan import (
 from grader.simt.counters import add_up
 from grader.simt.findings import DeviceFinding, device_findings
 from grader.simt.lower import lower
-from grader.simt.machine import Machine
+from grader.simt.machine import Machine, MachineError
 from grader.simt.program import VERSION, write_program
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 WARP_BUDGET = 1 << 26  # instructions of one warp: under a second of looping, 60 times what a long puzzle needs
 LAUNCH_BUDGET = 1 << 29  # of all warps, and something for each that is started: some 20 seconds on one core
+PLAN_SECONDS = 60
 _SMALL = 1 << 14  # threads: below, starting host threads costs more than they save
 
 
@@ -72,7 +73,7 @@ class _Schedule:
 class SoftwareGPU:
     """Runs the plans of one build.
 
-    Raises PtxError where the PTX cannot be read, MachineError where a plan is impossible.
+    Raises PtxError where the PTX cannot be read, MachineError where the machine cannot be started.
     """
 
     build: Build
@@ -112,11 +113,11 @@ class SoftwareGPU:
                 writable=role != "in",
             )
         schedule = _Schedule(order, seed, workers, budget or WARP_BUDGET)
-        reports = self._operations(plan, schedule)
+        reports, undone = self._operations(plan, schedule)
         sizes = {name: tensor.element_size() for name, tensor in memory.items()}
         addresses = {buffer.name: buffer.address for buffer in plan.buffers}
         return RunResult(
-            findings=device_findings(reports, _launch_lines(plan), sizes, schedule.budget),
+            findings=device_findings(reports, _launch_lines(plan), sizes, schedule.budget) or undone,
             counters=add_up(reports),
             unwritten={
                 name: _with_first(machine.unwritten(name, sizes[name])) for name, role in roles.items() if role == "out"
@@ -126,17 +127,28 @@ class SoftwareGPU:
             seconds=time.perf_counter() - started,
         )
 
-    def _operations(self, plan: Plan, schedule: _Schedule) -> list[dict[str, Any]]:
+    def _operations(self, plan: Plan, schedule: _Schedule) -> tuple[list[dict[str, Any]], list[DeviceFinding]]:
+        """The reports of the launches, and what the machine could not do, which says nothing against the entry."""
         reports: list[dict[str, Any]] = []
+        deadline = time.monotonic() + PLAN_SECONDS
         for operation in plan.operations:
-            if isinstance(operation, Launch):
-                self._launch(operation, schedule)
-                reports += self._machine.report()
-                if reports[-1]["findings"]:
-                    break
-            else:
-                self._memory_operation(operation)
-        return reports
+            if time.monotonic() > deadline:
+                launches = sum(isinstance(other, Launch) for other in plan.operations)
+                return reports, [_unsupported(operation, variant="plan", launches=launches, seconds=PLAN_SECONDS)]
+            try:
+                self._operation(operation, schedule)
+            except MachineError as error:
+                return reports, [_unsupported(operation, variant="refused", reason=str(error))]
+            reports += self._machine.report()
+            if reports and reports[-1]["findings"]:
+                break
+        return reports, []
+
+    def _operation(self, operation: Operation, schedule: _Schedule) -> None:
+        if isinstance(operation, Launch):
+            self._launch(operation, schedule)
+        else:
+            self._memory_operation(operation)
 
     def _launch(self, launch: Launch, schedule: _Schedule) -> None:
         threads = 1
@@ -191,6 +203,11 @@ def _lowering_identity() -> str:
     """Changes whenever our own reader or lowering does."""
     here = Path(__file__).parent
     return content_key(*(path.read_bytes() for path in sorted(here.glob("*.py"))))
+
+
+def _unsupported(operation: Operation, **facts: object) -> DeviceFinding:
+    kernel = operation.kernel if isinstance(operation, Launch) else ""
+    return DeviceFinding("unsupported", operation.line, kernel, None, None, None, None, None, 1, facts)
 
 
 def _launch_lines(plan: Plan) -> list[int | None]:

@@ -7,7 +7,7 @@ PARAMS = [In("a", f32, "n"), In("b", f32, "n"), Out("out", f32, "n"), Scalar("n"
 TOLERANCE = Tolerance(
     2.0**-22, why="one rounded addition is off by 2^-24 of the sum at most; four times that is allowed"
 )
-LARGE = 1_000_003  # a prime
+LARGE = 300_007  # a prime, more than 1,024 blocks of 256
 BENCH = Case(n=1 << 28)
 APART = {"a": 4, "b": 8, "out": 12}
 
@@ -87,7 +87,7 @@ puzzle = Puzzle(
             reference=add,
             groups={
                 "one round": sizes(1024, 1, 257),
-                "several rounds": sizes(300_007, LARGE),
+                "several rounds": sizes(LARGE, 600_011),
                 "empty": sizes(0),
             },
             bench=BENCH,

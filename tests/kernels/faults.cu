@@ -365,3 +365,14 @@ __global__ void idle_grid_ok(const float* in, float* out, int n) {
     if (i < n) out[i] = in[i];
 }
 ENTRY(idle_grid_ok, 1 << 16, 32)
+
+__constant__ unsigned char table[8192] = {1, 2, 3};
+
+// Many blocks on several host threads read bytes of one table.
+__global__ void bytes_of_a_constant_ok(const float* in, float* out, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = in[i % n];
+    for (int k = 0; k < 16; ++k) sum += static_cast<float>(table[(i * 37 + k * 511) % 8192]);
+    if (i < n) out[i] = sum;
+}
+ENTRY(bytes_of_a_constant_ok, 256, 256)

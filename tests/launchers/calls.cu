@@ -62,6 +62,8 @@ ENTRY(reads_other_process, iovec v{}; process_vm_readv(getppid(), &v, 1, &v, 1, 
 ENTRY(uses_io_uring, syscall(425, 1, nullptr))
 ENTRY(makes_memory_file, memfd_create("x", 0))
 ENTRY(shares_memory, mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+ENTRY(makes_second_stack,
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0))
 ENTRY(changes_stack, stack_t s{}; sigaltstack(&s, nullptr))
 ENTRY(sets_alarm, alarm(0))
 ENTRY(closes_output, close(1))

@@ -83,3 +83,8 @@ ENTRY(makes_texture, cudaTextureObject_t t; cudaResourceDesc r{}; cudaTextureDes
       cudaCreateTextureObject(&t, &r, &d, nullptr))
 ENTRY(calls_without_end, for (int i = 0; i < 70000; ++i) cudaMemsetAsync(out, 0, 4, stream))
 ENTRY(needs_registers, hungry_kernel<<<1, 1024, 0, stream>>>(a, out))
+
+// Inputs are only read, by the host's calls too.
+ENTRY(fills_input, cudaMemsetAsync((void*)a, 0, 4 * n, stream))
+ENTRY(copies_to_input, cudaMemcpyAsync((void*)a, out, 4, cudaMemcpyDeviceToDevice, stream))
+ENTRY(uploads_to_input, cudaMemcpyAsync((void*)(a + 1), &n, 4, cudaMemcpyHostToDevice, stream))

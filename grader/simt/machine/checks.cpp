@@ -239,6 +239,7 @@ void check_piece(Warp& warp, const Instruction& instruction, Region& region, std
                     stored ? stored + here : nullptr);
         return;
     }
+    if (region.space == Space::constant) return;  // all of it has a value, and nobody can write it
     Page& page = region.shadow.page(offset);
     page.refine(shift_for(bytes));
     PieceCheck check(warp, instruction, region, page, offset - from, kind);
@@ -250,6 +251,7 @@ void check_piece(Warp& warp, const Instruction& instruction, Region& region, std
 
 void check_row(Warp& warp, const Instruction& instruction, Region& region, std::uint64_t offset, std::uint32_t bytes,
                std::uint32_t piece, int first_lane, AccessKind kind, const std::byte* stored) {
+    if (region.space == Space::constant) return;
     for (std::uint32_t done = 0; done < bytes;) {
         Page& page = region.shadow.page(offset + done);
         page.refine(shift_for(piece));

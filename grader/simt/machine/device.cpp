@@ -11,7 +11,8 @@
 namespace simt {
 namespace {
 
-constexpr std::uint64_t kMostAllocated = 1ull << 32;
+constexpr std::uint64_t kMostLocalBytes = 128u << 20;  // of a block
+constexpr std::uint64_t kMostOwned = 1ull << 30;  // memory that is not a buffer of the caller's
 // Module variables live far from every buffer, each in 4 GiB of its own.
 constexpr std::uint64_t kVariableBase = 0x0000'6000'0000'0000, kVariableStride = 1ull << 32;
 
@@ -23,11 +24,14 @@ void shuffle(Launch& launch) {
 }
 
 void run_on_workers(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers) {
-    std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < workers.size(); ++i)
-        threads.emplace_back(run_worker, std::ref(launch), std::ref(*workers[i]));
-    run_worker(launch, *workers[0]);
-    for (std::thread& thread : threads) thread.join();
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 1; i < workers.size(); ++i)
+            threads.emplace_back(run_worker, std::ref(launch), std::ref(*workers[i]));
+        run_worker(launch, *workers[0]);
+    }
+    for (const auto& worker : workers)
+        if (worker->failure) std::rethrow_exception(worker->failure);
 }
 
 void add_up(Worker& total, const Worker& one) {
@@ -62,8 +66,8 @@ void Device::place_variables() {
         variable_addresses_.push_back(kVariableBase + i * kVariableStride);
     for (std::size_t i = 0; i < program_->variables.size(); ++i) {
         const Variable& variable = program_->variables[i];
-        std::vector<std::byte> bytes(variable.size);
-        std::copy(variable.initial.begin(), variable.initial.end(), reinterpret_cast<std::uint8_t*>(bytes.data()));
+        OwnedMemory bytes = owned_memory(variable.size);
+        std::copy(variable.initial.begin(), variable.initial.end(), reinterpret_cast<std::uint8_t*>(bytes.get()));
         for (const Relocation& relocation : variable.relocations) {
             const bool function = relocation.variable & 0x80000000u;
             const std::uint32_t index = relocation.variable & 0x7fffffffu;
@@ -72,12 +76,11 @@ void Device::place_variables() {
             const std::uint64_t address =
                 (function ? kFunctionBase + kFunctionStride * index : variable_addresses_[index]) +
                 static_cast<std::uint64_t>(relocation.addend);
-            std::memcpy(bytes.data() + relocation.offset, &address, sizeof address);
+            std::memcpy(bytes.get() + relocation.offset, &address, sizeof address);
         }
         auto region = std::make_unique<Region>(variable.name, variable.constant ? Space::constant : Space::global,
-                                               variable_addresses_[i], variable.size, bytes.data(), true);
+                                               variable_addresses_[i], variable.size, bytes.get(), true);
         region->owned = std::move(bytes);
-        region->data = region->owned.data();
         memory_.add(std::move(region));
     }
 }
@@ -98,24 +101,30 @@ void Device::add_buffer(const std::string& name, std::uint64_t address, std::uin
     memory_.add(std::make_unique<Region>(name, Space::global, address, bytes, memory, initialised)).writable = writable;
 }
 
+OwnedMemory Device::owned_memory(std::uint64_t bytes) {
+    if (bytes > kMostOwned - owned_bytes_)
+        throw ProgramError("the module's variables and what its entry allocates are too large for the software GPU");
+    owned_bytes_ += bytes;
+    return zeroed_memory(bytes);
+}
+
 void Device::allocate(std::uint64_t address, std::uint64_t bytes) {
-    if (bytes > kMostAllocated)
-        throw ProgramError("an allocation of " + std::to_string(bytes) + " bytes is too large for the software GPU");
-    std::vector<std::byte> memory(bytes);
-    add_buffer("allocated memory", address, bytes, memory.data(), false, true);
-    Region& region = *memory_.nearest(address);
-    region.owned = std::move(memory);
-    region.data = region.owned.data();
+    OwnedMemory memory = owned_memory(bytes);
+    add_buffer("allocated memory", address, bytes, memory.get(), false, true);
+    memory_.nearest(address)->owned = std::move(memory);
 }
 
 void Device::free(std::uint64_t address) {
     AddressSpace freed;
-    memory_.take_if([address](const Region& region) { return region.base == address && !region.owned.empty(); }, freed);
+    memory_.take_if([address](const Region& region) { return region.base == address && region.owned; }, freed);
+    for (const auto& region : freed.all()) owned_bytes_ -= region->size;
 }
 
 void Device::remove_buffers() {
     AddressSpace kept;
     memory_.take_if([](const Region& region) { return region.base >= kVariableBase; }, kept);
+    for (const auto& region : memory_.all())
+        if (region->owned) owned_bytes_ -= region->size;
     memory_ = std::move(kept);
 }
 
@@ -132,6 +141,8 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
                            " bytes of parameters");
     if (std::uint64_t{dynamic_shared} + function->shared_bytes > (1u << 20))
         throw ProgramError("kernel " + kernel + " wants too much shared memory");
+    if (function->local_bytes * block.volume() > kMostLocalBytes)
+        throw ProgramError("kernel " + kernel + " wants more local memory than the software GPU has");
     if (stamps_.nearly_full()) {
         for (const auto& region : memory_.all()) region->shadow.forget_accesses();
         stamps_.restart();

@@ -11,6 +11,11 @@ namespace simt {
 namespace {
 
 constexpr std::uint32_t kMostDepth = 1024, kMostLocalBytes = 1u << 19;  // a thread's stack
+constexpr std::uint64_t kMostLocalOfBlock = 128u << 20;
+
+std::uint64_t local_limit(const Warp& warp) {
+    return std::min<std::uint64_t>(kMostLocalBytes, kMostLocalOfBlock / warp.block->launch->block.volume());
+}
 
 void prepare(Warp& warp, Frame& frame, const Function& function) {
     frame.function = &function;
@@ -141,7 +146,7 @@ Frame& call(Warp& warp, const Instruction& instruction, const Function& callee, 
             std::uint32_t call_block, std::uint32_t return_block) {
     Frame& caller = *warp.frame;
     const std::uint64_t base = (std::uint64_t{caller.local_base} + caller.function->local_bytes + 15) / 16 * 16;
-    if (caller.depth + 1 >= kMostDepth || base + callee.local_bytes > kMostLocalBytes) {
+    if (caller.depth + 1 >= kMostDepth || base + callee.local_bytes > local_limit(warp)) {
         Finding finding;
         finding.fault = Fault::device_trap;
         finding.text = "stack";

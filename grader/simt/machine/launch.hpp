@@ -71,10 +71,12 @@ class Device {
   private:
     Region& region_for(std::uint64_t address, std::uint64_t bytes, const char* what);
     void place_variables();
+    OwnedMemory owned_memory(std::uint64_t bytes);
     void collect(const Launch& launch, const std::vector<std::unique_ptr<Worker>>& workers);
 
     std::unique_ptr<Program> program_;
     AddressSpace memory_;
+    std::uint64_t owned_bytes_ = 0;
     StampTable stamps_;
     std::vector<std::uint64_t> variable_addresses_;
     std::vector<std::string> reports_;  // one JSON object a launch

@@ -16,6 +16,7 @@ namespace {
 constexpr char kMagic[8] = {'G', 'R', 'S', 'I', 'M', 'T', '\r', '\n'};
 constexpr std::uint32_t kMostItems = 1u << 22;          // in any list of the file
 constexpr std::uint32_t kMostRegisterBytes = 1u << 24;  // a warp's register file
+constexpr std::uint32_t kMostParameterBytes = 32768;
 constexpr std::uint32_t kMostSharedBytes = 1u << 20, kMostLocalBytes = 1u << 20;
 
 class Reader {
@@ -281,11 +282,13 @@ Function read_function(Reader& in, Program& program) {
     });
     function.local_bytes = in.u32();
     if (function.shared_bytes > kMostSharedBytes || function.local_bytes > kMostLocalBytes ||
-        function.parameter_bytes > 32768)
+        function.parameter_bytes > kMostParameterBytes)
         throw ProgramError(function.name + ": its shared, local or parameter memory is too large");
     function.result_bytes = in.u32();
     function.argument_bytes = in.u32();
     function.returned_bytes = in.u32();
+    if (std::max({function.result_bytes, function.argument_bytes, function.returned_bytes}) > kMostParameterBytes)
+        throw ProgramError(function.name + ": what its calls pass is too large");
     const auto narrow = in.list([&in] { return in.u32(); });
     const auto wide = in.list([&in] { return in.number<std::uint64_t>(); });
     if (narrow.size() * 4 + wide.size() * 8 > kMostRegisterBytes / kLanes)

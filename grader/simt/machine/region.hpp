@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,18 @@
 namespace simt {
 
 enum class Space : std::uint8_t { global, constant, shared };
+
+struct FreeMemory {
+    void operator()(std::byte* memory) const { std::free(memory); }
+};
+using OwnedMemory = std::unique_ptr<std::byte[], FreeMemory>;
+
+// Zeros. Pages that nobody touches cost nothing.
+inline OwnedMemory zeroed_memory(std::uint64_t bytes) {
+    OwnedMemory memory(static_cast<std::byte*>(std::calloc(std::max<std::uint64_t>(bytes, 1), 1)));
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
 
 struct Region {
     Region(std::string region_name, Space region_space, std::uint64_t address, std::uint64_t bytes, std::byte* memory,
@@ -35,7 +49,7 @@ struct Region {
     std::uint64_t base, size;
     std::byte* data;
     Shadow shadow;
-    std::vector<std::byte> owned;  // where the machine itself holds the memory
+    OwnedMemory owned;  // where the machine itself holds the memory
 };
 
 // Generic addresses of shared and local memory: windows no buffer can lie in.

@@ -16,6 +16,7 @@ namespace simt {
 namespace {
 
 constexpr std::uint32_t kTurn = 1024;            // back edges a group may take before others have their turn
+constexpr std::size_t kMostResidentBytes = 256u << 20;
 constexpr std::size_t kMostResidentBlocks = 64;  // of one worker, while they wait for each other
 
 enum class Outcome : std::uint8_t { done, waiting, turn_over, stopped };
@@ -432,6 +433,16 @@ std::uint64_t block_at(const Launch& launch, std::uint64_t n) {
     return (launch.shuffle_factor * n + launch.shuffle_offset) % launch.blocks;
 }
 
+// Ends the launch: it is more than this machine can do, which says nothing against the kernel.
+[[noreturn]] void give_up(Worker& worker, std::uint64_t block, const char* what) {
+    Finding finding;
+    finding.fault = Fault::unsupported;
+    finding.text = what;
+    finding.block = block;
+    worker.findings.add(std::move(finding));
+    throw Stopped{};
+}
+
 // A block costs something even where its threads do nothing: a huge, idle grid must end too.
 constexpr std::uint64_t kCostOfWarp = 16;
 
@@ -444,27 +455,36 @@ void finish_block(ThreadBlock& block) {
     if (launch.options.launch_budget == 0 ||
         launch.issued.load(std::memory_order_relaxed) <= launch.options.launch_budget)
         return;
-    if (launch.next_block.load(std::memory_order_relaxed) >= launch.blocks || launch.stop.exchange(true)) return;
-    Finding finding;
-    finding.fault = Fault::unsupported;
-    finding.text = "launch";
-    report(block.warps[0], Instruction{}, 0, finding);
+    const bool last = launch.next_block.load(std::memory_order_relaxed) >= launch.blocks;
+    if (!last && !launch.stop.exchange(true)) give_up(*block.warps[0].worker, block.linear, "launch");
+}
+
+// What a block holds while it waits for others.
+std::size_t bytes_held(const ThreadBlock& block) {
+    std::size_t bytes = block.shared_memory.size();
+    for (const Warp& warp : block.warps) {
+        for (const auto& frame : warp.frames) bytes += frame->registers.size();
+        for (const LocalMemory& local : warp.local) bytes += local.bytes.capacity() + local.valid.capacity();
+    }
+    return bytes;
 }
 
 void run_blocks(Launch& launch, Worker& worker) {
     std::deque<std::unique_ptr<ThreadBlock>> waiting;
+    std::size_t held = 0;  // bytes, by the blocks that wait
     std::unique_ptr<ThreadBlock> spare;
     while (!launch.stop) {
         std::unique_ptr<ThreadBlock> block;
         const bool more = launch.next_block.load(std::memory_order_relaxed) < launch.blocks;
-        const std::uint64_t n =
-            more && waiting.size() < kMostResidentBlocks ? launch.next_block.fetch_add(1) : launch.blocks;
+        const bool room = waiting.size() < kMostResidentBlocks && held < kMostResidentBytes;
+        const std::uint64_t n = more && (room || waiting.empty()) ? launch.next_block.fetch_add(1) : launch.blocks;
         if (n < launch.blocks) {
             block = spare ? std::move(spare) : std::make_unique<ThreadBlock>();
             start_block(*block, launch, worker, block_at(launch, n));
         } else if (!waiting.empty()) {
             block = std::move(waiting.front());
             waiting.pop_front();
+            held -= std::min(held, bytes_held(*block));
         } else {
             return;
         }
@@ -472,6 +492,7 @@ void run_blocks(Launch& launch, Worker& worker) {
             case Outcome::stopped:
                 return;
             case Outcome::turn_over:
+                held += bytes_held(*block);
                 waiting.push_back(std::move(block));
                 break;
             default:
@@ -486,13 +507,9 @@ void run_blocks(Launch& launch, Worker& worker) {
 std::uint32_t take_stamp(Launch& launch, Worker& worker, const Stamp& stamp) {
     StampTable& table = launch.device->stamps();
     if (worker.next_stamp == worker.last_stamp) {
-        worker.next_stamp = table.take_chunk();
-        if (worker.next_stamp ==
-            kNoOrder) {  // 67 million stamps: give up on this launch rather than say something untrue
-            launch.stop = true;
-            worker.next_stamp = table.frontier() - StampTable::kChunk;
-        }
-        worker.last_stamp = worker.next_stamp + StampTable::kChunk;
+        worker.next_stamp = worker.last_stamp = table.take_chunk();
+        if (worker.next_stamp == kNoOrder) give_up(worker, stamp.block, "synchronisations");
+        worker.last_stamp += StampTable::kChunk;
     }
     const std::uint32_t number = worker.next_stamp;
     worker.next_stamp += 2;
@@ -507,6 +524,9 @@ void run_worker(Launch& launch, Worker& worker) {
         run_blocks(launch, worker);
     } catch (const Stopped&) {
         launch.stop = true;
+    } catch (...) {  // out of memory: the launch ends, and whoever asked for it hears of it
+        launch.stop = true;
+        worker.failure = std::current_exception();
     }
 }
 

@@ -38,8 +38,10 @@ class StampTable {
 
     // First stamp of a fresh chunk that belongs to the caller alone; kNoOrder when all stamps are used.
     std::uint32_t take_chunk() {
-        const std::uint32_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
-        if (chunk >= chunks_.size()) return kNoOrder;
+        std::uint32_t chunk = next_.load(std::memory_order_relaxed);
+        do {
+            if (chunk >= chunks_.size()) return kNoOrder;
+        } while (!next_.compare_exchange_weak(chunk, chunk + 1, std::memory_order_relaxed));
         chunks_[chunk] = std::make_unique<Stamp[]>(kChunk);
         return chunk * kChunk;
     }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ struct Worker {
     std::uint64_t barriers = 0;
     std::vector<std::pair<std::uint64_t, std::string>> printed;  // block, text
     std::size_t printed_bytes = 0;
+    std::exception_ptr failure;
 
     explicit Worker(const Program& program) : accesses(program.instruction_count), blocks(program.block_count) {}
 };
