@@ -39,11 +39,12 @@ __all__ = [
 ]
 
 DEFAULT_TARGET = 80
-_SECONDS = 120.0
+_SECONDS = 30.0
 # A name for the working directory that is right wherever it lies: the same bytes make the same program everywhere.
 _ANYWHERE = "/proc/self/cwd"
 _MOST_BYTES = 1 << 20
 _MOST_OUTPUT = 64 << 20  # any one file; CUB's preprocessed source has about ten
+_MOST_MEMORY = 3 << 30  # of each of the compilers; CUB's heaviest files take about one
 _MOST_DIAGNOSTICS = 1 << 18
 _KEPT = 256  # builds; one is about 100 KB
 
@@ -52,14 +53,18 @@ class BuildFailed(Exception):
     """The source does not compile.
 
     `diagnostics` is what the compilers said, under the file's bare name (see `Build.source_name`). `forbidden` is the
-    line and path of the first #include or .incbin that reaches for what a source may not read.
+    line and path of the first #include or .incbin that reaches for what a source may not read. `timed_out` tells that
+    the compilers were stopped.
     """
 
-    def __init__(self, diagnostics: str, forbidden: tuple[int, str] | None, seconds: float) -> None:
+    def __init__(
+        self, diagnostics: str, forbidden: tuple[int, str] | None, seconds: float, *, timed_out: bool = False
+    ) -> None:
         super().__init__(diagnostics)
         self.diagnostics = diagnostics
         self.forbidden = forbidden
         self.seconds = seconds
+        self.timed_out = timed_out
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,8 @@ class Build:
     """A compiled source.
 
     `source` is the learner's path, `source_name` the bare name it was compiled under (in line tables, in the PTX's
-    .file and in diagnostics). `target` is the architecture times ten: 80. `variables` gives the bytes of each variable of
-    the module, `functions`, for each host function by symbol, its first and last line. `seconds` is what the
+    .file and in diagnostics). `target` is the architecture times ten: 80. `variables` gives the bytes of each variable
+    of the module, `functions`, for each host function by symbol, its first and last line. `seconds` is what the
     compilation took, now or, if `cached`, when it took place.
     """
 
@@ -143,7 +148,7 @@ class _Job:
             "--no-compress",
             "-std=c++17",
             "-shared",
-            "-Xcompiler=-fPIC,-g1,-Wall,-Wextra",
+            "-Xcompiler=-fPIC,-g1,-Wall,-Wextra,-Werror=return-type",  # what such an entry returns is chance
             f"-Xcompiler=-Wa\\,--MD\\,{ASSEMBLER_LIST}",
             "-Xlinker=--no-undefined",  # a function declared and never defined is an error with a line, here
             f"-Xcudafe=--orig_src_path_name={_ANYWHERE}/{self.name}",  # names in anonymous namespaces hash the path
@@ -177,7 +182,12 @@ class _Job:
         link = (f"-L{self.runtime.parent}", f"-l:{self.runtime.name}")
         return run(
             [self.toolchain.nvcc, *self.flags, *link, "-o", "library.so", self.name],
-            cage=Cage(read=(*self.toolchain.readable, self.runtime.parent), write=(work,), file_bytes=_MOST_OUTPUT),
+            cage=Cage(
+                read=(*self.toolchain.readable, self.runtime.parent),
+                write=(work,),
+                memory_bytes=_MOST_MEMORY,
+                file_bytes=_MOST_OUTPUT,
+            ),
             directory=work,
             seconds=_SECONDS,
             environment={
@@ -208,7 +218,7 @@ class _Job:
         if finished.ended == "timeout":
             said += f"nvcc did not come to an end in {_SECONDS:.0f} s\n"
         if forbidden is not None or finished.returncode != 0:
-            raise BuildFailed(said, forbidden, finished.seconds)
+            raise BuildFailed(said, forbidden, finished.seconds, timed_out=finished.ended == "timeout")
 
 
 @functools.cache

@@ -70,6 +70,14 @@ class Located:
     def hints_path(self) -> Path:
         return self.puzzle.directory / "hints.md"
 
+    def kernel_is_given(self) -> bool:
+        """Whether the learner writes the launch only: the markers of the skeleton come after the kernel."""
+        try:
+            before = self.skeleton().partition(_REGION_START)[0]
+        except UsageError:
+            return False
+        return "__global__" in before and 'extern "C"' in before
+
     def skeleton(self) -> str:
         """The file as it was handed out: the solution with nothing between its markers."""
         try:

@@ -11,16 +11,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.ahead import Ahead
 from grader.catalog import Located, UsageError, emptied, is_untouched
+from grader.compiled import build_findings, uninitialised, void_entry
 from grader.cuda.presence import why_not
-from grader.explain import Observation, diagnostics
+from grader.explain import Observation
 from grader.facts import PRINTED_CHARACTERS, kernel_facts, launch_facts, readable
 from grader.findings import Place
+from grader.launcher import host_observations
 from grader.puzzle import (
     Case,
     CaseEvidence,
@@ -32,7 +34,7 @@ from grader.tools import Tools, TorchLoading, TorchMissing
 from grader.verdict import CaseResult, Finding, GoalResult, PartVerdict, Stage, State, Timing
 
 if TYPE_CHECKING:
-    from grader.build import Build, BuildFailed
+    from grader.build import Build
     from grader.cuda.session import RealGPU
     from grader.record import Recording
     from grader.trial import Ran, Trial
@@ -52,9 +54,13 @@ class Submission:
     shown: str
     is_solution: bool = False
 
+    def text(self) -> str:
+        """What stands in the file; bytes that are no UTF-8 are replaced."""
+        return self.source.read_text(encoding="utf-8", errors="replace")
+
     def is_untouched(self) -> bool:
         """Whether it is the skeleton still, comments apart."""
-        text = self.source.read_text(encoding="utf-8", errors="replace")
+        text = self.text()
         if not is_untouched(text):
             return False
         try:
@@ -98,7 +104,14 @@ class _PartCheck:
 
     def __post_init__(self) -> None:
         self.part = self.submission.located.part
-        self.place = Place(self.part, self.submission.located.label, self.submission.shown)
+        located = self.submission.located
+        self.place = Place(
+            self.part,
+            located.label,
+            self.submission.shown,
+            self.submission.source,
+            kernel_is_given=located.kernel_is_given(),
+        )
         grouped = [(group, case) for group, cases in self.part.groups.items() for case in cases]
         self.cases = list(self.options.cases) if self.options.cases is not None else grouped
 
@@ -200,23 +213,17 @@ class _PartCheck:
             return None
         begun = time.perf_counter()
         try:
-            return self.tools.build(self.submission.source)
+            built = self.tools.build(self.submission.source)
         except BuildFailed as failed:
-            self.findings += self._build_findings(failed)
+            self.findings += build_findings(failed, self.place)
             return None
         finally:
             self._spent("build", begun)
-
-    def _build_findings(self, failed: BuildFailed) -> list[Finding]:
-        if failed.forbidden is not None:
-            line, path = failed.forbidden
-            facts = {"variant": "include", "path": path}
-            return [self.place.finding(Observation("forbidden_call", line=line, facts=facts))]
-        errors = diagnostics(failed.diagnostics)
-        if errors:
-            return [self.place.compile_error(error) for error in errors]
-        said = next((line.strip() for line in failed.diagnostics.splitlines() if line.strip()), "no word of why")
-        return [self.place.finding(Observation("compile_error", facts={"variant": "unplaced", "original": said}))]
+        returns_nothing = void_entry(built, self.submission.text(), self.part.name)
+        if returns_nothing is None:
+            return built
+        self._found(returns_nothing)
+        return None
 
     # ---- cases ----
 
@@ -234,7 +241,7 @@ class _PartCheck:
             recordings.stop()
 
     def _run_case(self, built: Build, recording: Recording, group: str, case: Case) -> bool:
-        if not self._host_is_right(recording, group, case):
+        if not self._host_is_right(built, recording, group, case):
             return False
         self.loading.wait()
         return self._run(built, recording, group, case)
@@ -246,20 +253,20 @@ class _PartCheck:
         finally:
             self._spent("record", begun)
 
-    def _host_is_right(self, recording: Recording, group: str, case: Case) -> bool:
+    def _host_is_right(self, built: Build, recording: Recording, group: str, case: Case) -> bool:
         self._print(recording.printed)
         if not recording.findings:
             return True
-        self._host_findings(recording, case)
+        self._host_findings(built, recording, case)
         self.results.append(
             CaseResult(DEVICE, group, case.params, passed=False, inputs=case.inputs, offset=case.offset)
         )
         return False
 
-    def _host_findings(self, recording: Recording, case: Case) -> None:
+    def _host_findings(self, built: Build, recording: Recording, case: Case, *, injected: bool = False) -> None:
         place = self._at(case, recording)
-        for found in recording.findings:
-            self._add(place.finding(Observation(found.kind, line=found.line, facts=found.facts)))
+        for seen in host_observations(recording, built, self.part.name, injected=injected):
+            self._add(place.finding(seen))
 
     def _run(self, built: Build, recording: Recording, group: str, case: Case) -> bool:
         from grader.trial import Trial
@@ -269,13 +276,12 @@ class _PartCheck:
         ran: Ran = trial.run(self.tools)
         if self.gpu is not None and all(seen.kind == "unsupported" for seen in ran.observations):
             ran = self._run_on_gpu(self.gpu, trial, ran)
+        ran.observations = [*uninitialised(built, ran.observations), *ran.observations]
         self._note(ran, recording, group, case)
         return not ran.observations
 
     def _run_on_gpu(self, gpu: RealGPU, trial: Trial, seen: Ran) -> Ran:
         """The values, once the software GPU has found no fault; what it counted stands."""
-        from dataclasses import replace
-
         from grader.cuda.trial import CudaTrial
 
         ran = CudaTrial(**vars(trial), gpu=gpu).run_on_gpu()
@@ -287,11 +293,9 @@ class _PartCheck:
         self._print(ran.printed)
         self.results.append(ran.result)
         place = self._at(case, recording)
+        pattern = ran.pattern if ran.stage is Stage.compare else None
         for seen in ran.observations:
-            finding = place.finding(seen)
-            if ran.pattern is not None and ran.stage is Stage.compare and "why" not in seen.facts:
-                finding = _with_pattern(finding, ran.pattern.why)
-            self._add(finding)
+            self._add(place.finding(seen, pattern))
         self.evidence.append(CaseEvidence(group, case, launch_facts(recording.plan), ran.counters, {}))
 
     # ---- once all cases are right ----
@@ -301,14 +305,14 @@ class _PartCheck:
         case = next((judged.case for judged in self.evidence if judged.launches), None)
         if case is not None:
             self.stage = Stage.record
-            self._host_findings(self._record(built, case, inject=True), case)
+            self._host_findings(built, self._record(built, case, inject=True), case, injected=True)
 
     def _full_size(self, built: Build) -> None:
         """The bench case: a grid that CUDA refuses at full size is found here; on a GPU it is run, judged and timed."""
         if self.options.cases is not None:
             return
         recording = self._record(built, self.part.bench)
-        self._host_findings(recording, self.part.bench)
+        self._host_findings(built, recording, self.part.bench)
         if self.gpu is None or recording.findings:
             facts = launch_facts(recording.plan)
             self.evidence.append(CaseEvidence(BENCH_GROUP, self.part.bench, facts, {}, {}))
@@ -371,7 +375,7 @@ class _PartCheck:
     # ---- notes ----
 
     def _at(self, case: Case, recording: Recording) -> Place:
-        return Place(self.part, self.place.label, self.place.file, case, launch_facts(recording.plan))
+        return replace(self.place, case=case, launches=launch_facts(recording.plan))
 
     def _found(self, seen: Observation) -> None:
         self._add(self.place.finding(seen))
@@ -388,12 +392,6 @@ class _PartCheck:
     def _print(self, text: str) -> None:
         if len(self.printed) < PRINTED_CHARACTERS:
             self.printed += text
-
-
-def _with_pattern(finding: Finding, why: str) -> Finding:
-    from dataclasses import replace
-
-    return replace(finding, why=why) if why else finding
 
 
 def _as_sentence(text: str) -> str:

@@ -26,7 +26,8 @@ _MOST_THREADS = 1024  # a block's, on every architecture since sm_20
 # From sm_90 on the system's own shared memory of each block is counted into .nv.shared.NAME (measured with ptxas 13.0).
 _FIRST_TO_RESERVE_SHARED = 90
 _RESERVED_SHARED = 1024
-_OF_VARIABLES = (".nv.global", ".nv.global.init", ".nv.constant3")  # __device__, the same with a first value, __constant__
+# __device__ without and with a first value, __constant__
+_OF_VARIABLES = (".nv.global", ".nv.global.init", ".nv.constant3")
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,12 @@ def read_variables(cubin: Path) -> dict[str, int]:
 
     with cubin.open("rb") as stream:
         elf = ELFFile(stream)
-        numbers = {number for number, section in enumerate(elf.iter_sections()) if section.name in _OF_VARIABLES}
+        sections: list[Any] = list(elf.iter_sections())
+        symbols = next(section for section in sections if section.name == ".symtab")
+        numbers = {number for number, section in enumerate(sections) if section.name in _OF_VARIABLES}
         return {
             symbol.name: symbol["st_size"]
-            for symbol in elf.get_section_by_name(".symtab").iter_symbols()
+            for symbol in symbols.iter_symbols()
             if symbol["st_shndx"] in numbers and symbol["st_info"]["type"] == "STT_OBJECT"
         }
 

@@ -3,48 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from grader.explain import Diagnostic, Observation, Setting, say, sentence, title
+from grader.explain import Diagnostic, Observation, Pattern, Setting, say, sentence, title
 from grader.explain.names import kernel_name
 from grader.puzzle import Case, LaunchFact, Part, element_count, shape_of
 from grader.verdict import Finding
 
+VALUE_KINDS = ("not_a_number", "wrong_values", "low_precision")
+
 
 @dataclass(frozen=True)
 class Place:
-    """Where observations come from: the part, its label and file, the case and its launches where there are any."""
+    """Where observations come from: the part, its label and file, the case and its launches where there are any.
+
+    `file` is how the learner knows the file, `source` where it lies. Where the kernel is given, what is seen in it is
+    shown with its launch, which is what the learner wrote.
+    """
 
     part: Part
     label: str
     file: str
+    source: Path
     case: Case | None = None
     launches: Sequence[LaunchFact] = ()
+    kernel_is_given: bool = False
 
-    def finding(self, seen: Observation) -> Finding:
-        """The observation in words."""
+    def finding(self, seen: Observation, pattern: Pattern | None = None) -> Finding:
+        """The observation in words; a pattern of the wrong values may tell a better reason."""
+        seen = self._with_launch(seen)
+        seen = replace(seen, line=self._line(seen.line), other_line=self._line(seen.other_line))
         said = say(seen, self._setting(seen))
         return Finding(
             kind=seen.kind,
             severity="error",
-            title=title(seen.kind),
+            title=said.title,
             message=said.message,
-            why=said.why,
+            why=(_hint(seen, pattern) if pattern is not None else "") or said.why,
             file=self.file,
-            line=seen.line or None,
+            line=seen.line,
             kernel=kernel_name(seen.kernel) if seen.kernel else None,
             block=seen.block,
             thread=seen.thread,
             buffer=seen.buffer,
             index=seen.index,
-            other_line=seen.other_line or None,
+            other_line=seen.other_line,
             count=seen.count,
             marks=tuple((mark.line, mark.text) for mark in said.marks),
         )
 
     def compile_error(self, diagnostic: Diagnostic) -> Finding:
         """An error of nvcc; its own words stay in `original`."""
-        variant = "known" if diagnostic.sentence else "plain" if diagnostic.line else "unplaced"
+        line = self._line(diagnostic.line)
+        variant = "known" if diagnostic.sentence else "plain" if line else "unplaced"
         facts = {"sentence": diagnostic.sentence, "original": diagnostic.original}
         return Finding(
             kind="compile_error",
@@ -53,10 +65,22 @@ class Place:
             message=sentence("compile_error", "message", variant, facts=facts),
             why="",
             file=self.file,
-            line=diagnostic.line,
-            marks=((diagnostic.line, diagnostic.original),) if diagnostic.line else (),
+            line=line,
+            marks=((line, diagnostic.original),) if line else (),
             original=diagnostic.original,
         )
+
+    def _line(self, line: int | None) -> int | None:
+        """The line if the file has it: with `#line`, and with `.loc` in asm, a source claims any that it likes."""
+        return line if line and 0 < line <= len(self.source.read_bytes().split(b"\n")) else None
+
+    def _with_launch(self, seen: Observation) -> Observation:
+        launch = self._launch(seen.kernel)
+        if seen.kind in VALUE_KINDS:
+            launch = next(iter(self.launches[-1:]), None)
+        if not self.kernel_is_given or launch is None or seen.other_line or launch.line in (None, seen.line):
+            return seen
+        return replace(seen, other_line=launch.line, facts={**seen.facts, "other": "launch"})
 
     def _setting(self, seen: Observation) -> Setting:
         launch = self._launch(seen.kernel)
@@ -70,7 +94,14 @@ class Place:
             types={buffer.name: buffer.dtype.name for buffer in buffers},
             elements={buffer.name: element_count(buffer, params) for buffer in buffers},
             shapes={buffer.name: shape_of(buffer, params) for buffer in buffers},
+            empty=self._empty(),
         )
+
+    def _empty(self) -> str:
+        """Which sizes are 0, as in "n = 0", in a case without a single result; else ""."""
+        if self.case is None or any(element_count(buffer, self.case.params) for buffer in self.part.results):
+            return ""
+        return ", ".join(f"{name} = 0" for name, value in self.case.params.items() if value == 0)
 
     def _launch(self, kernel: str | None) -> LaunchFact | None:
         """The last launch of that kernel; names are compared as they are written in the source."""
@@ -78,3 +109,8 @@ class Place:
             return None
         wanted = kernel_name(kernel)
         return next((launch for launch in reversed(self.launches) if kernel_name(launch.kernel) == wanted), None)
+
+
+def _hint(seen: Observation, pattern: Pattern) -> str:
+    """What the pattern often means; "" where what was seen has a reason of its own."""
+    return "" if "why" in seen.facts or seen.kind == "uninitialised_read" else pattern.why

@@ -17,6 +17,14 @@ from typing import Any
 # nvcc's own host functions as they are mangled: _ZL37__nv_save_fatbinhandle..., _Z37__device_stub__Z12....
 _OF_NVCC = re.compile(r"(?:_ZL?\d+)?__(?:__)?(?:nv_|cuda|sti_|internal_cast|(?:wrapper__)?device_stub)")
 _MOST_BYTES = 16 << 20  # of all sections; CUB and Thrust make about one
+# Line tables can hold far more than their bytes: a row takes one, and many units may share a table.
+_MOST_LINE_BYTES = 200_000  # CUB and Thrust make about 20,000
+_MOST_ROWS = 200_000
+_MOST_UNITS = 1_000
+
+
+class _TooMany(Exception):
+    """More in the line tables than a course needs."""
 
 
 @dataclass(frozen=True)
@@ -90,17 +98,24 @@ def _rows(elf: Any, source_name: str) -> Iterator[tuple[int, bool, int]]:
     In this order the end of one sequence comes before the start of the next at the same address.
     """
     dwarf = elf.get_dwarf_info()
-    for unit in dwarf.iter_CUs():
+    if dwarf.debug_line_sec is not None and dwarf.debug_line_sec.size > _MOST_LINE_BYTES:
+        raise _TooMany
+    rows = 0
+    for number, unit in enumerate(dwarf.iter_CUs()):
         program = dwarf.line_program_for_CU(unit)
         if program is None:
             continue
         first = 0 if program["version"] >= 5 else 1  # DWARF 5 counts files from 0
         learners = {
-            number
-            for number, file in enumerate(program["file_entry"], first)
+            place
+            for place, file in enumerate(program["file_entry"], first)
             if Path(file.name.decode(errors="replace")).name == source_name
         }
-        for entry in program.get_entries():
+        entries = program.get_entries()
+        rows += len(entries)
+        if rows > _MOST_ROWS or number > _MOST_UNITS:
+            raise _TooMany
+        for entry in entries:
             state = entry.state
             if state is not None:
                 yield state.address, not state.end_sequence, state.line if state.file in learners else 0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DEVICE = "software"
 _ORDERS = ("forward", "shuffled")
-_LEAST_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 64
+_LEAST_BUDGET, _LEAST_LAUNCH_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 1 << 24, 64
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Trial:
         for run, order in enumerate(_ORDERS):
             memory, inputs = self._memory(run)
             result = gpu.run(
-                self.plan, memory, roles=self._roles(), order=order, seed=self._seed(run), budget=self._budget()
+                self.plan, memory, roles=self._roles(), order=order, seed=self._seed(run), **self._budgets()
             )
             comparison = compare(self.part, self.case, inputs, memory)
             if run == 0:
@@ -80,10 +80,11 @@ class Trial:
     def _seed(self, run: int) -> int:
         return self.seed if run == 0 else derived_seed(self.seed, run)
 
-    def _budget(self) -> int:
-        """How many instructions one warp may take: what it would need to do all the work alone, many times over."""
+    def _budgets(self) -> dict[str, int]:
+        """Instructions that one warp, and a whole launch, may take: to do all the work alone, many times over."""
         work: Work = call_by_name(self.part.work, self.case.params)
-        return _LEAST_BUDGET + _BUDGET_PER_OPERATION * max(work.flops, work.bytes // 4)
+        operations = _BUDGET_PER_OPERATION * max(work.flops, work.bytes // 4)
+        return {"budget": _LEAST_BUDGET + operations, "launch_budget": _LEAST_LAUNCH_BUDGET + operations}
 
     def _roles(self) -> dict[str, str]:
         return {buffer.name: buffer.role for buffer in self.part.buffers}
@@ -118,23 +119,16 @@ class Trial:
         elements = next(element_count(buffer, self.case.params) for buffer in self.part.buffers if buffer.name == name)
         launches = launches_of(self.plan)
         facts: dict[str, Any] = {"before": element(name, first - 1)}
-        if count == elements:
-            facts["variant"] = "all" if launches else "no_launch"
-        elif first + count == elements:
-            facts["variant"] = "tail_one" if count == 1 else "tail"
-        else:
-            facts["variant"] = "some_one" if count == 1 else "some"
+        facts["variant"] = _unwritten_variant(first, count, elements) if launches else "no_launch"
         last = launches[-1] if launches else None
-        line = last.line if last is not None else None
+        kernel, launched = (last.kernel, last.line) if last is not None else (None, None)
+        line = result.writer_line(name, _written(summary, elements)) if count < elements else launched
+        facts["mark"] = "others" if count < elements else "none"
+        other = None
         if last is not None and len(launches) == 1 and first == _threads(last) == elements - count:
-            facts |= {"why": "short_grid", "mark": "short_grid"}
-        elif count == elements:
-            facts["mark"] = "none"
-        else:
-            line = result.writer_line(name, _written(summary, elements))
-            facts["mark"] = "others"
-        kernel = last.kernel if last is not None else None
-        return Observation("never_written", line, kernel, buffer=name, index=first, count=count, facts=facts)
+            facts |= {"why": "short_grid", "other": "short_grid"}
+            other = launched
+        return Observation("never_written", line, kernel, None, None, name, first, other, count, facts)
 
     def _wrong(self, comparison: Comparison, result: RunResult) -> Observation:
         worst = comparison.first_wrong()
@@ -223,6 +217,14 @@ def _written(summary: Mapping[str, Any], elements: int) -> int:
     first = int(summary["first"])
     ranges = summary.get("ranges") or [[first, first]]
     return first - 1 if first else min(int(ranges[0][1]) + 1, elements - 1)
+
+
+def _unwritten_variant(first: int, count: int, elements: int) -> str:
+    if count == elements:
+        return "all_one" if count == 1 else "all"
+    if first + count == elements:
+        return "tail_one" if count == 1 else "tail_first" if first == 1 else "tail"
+    return "some_one" if count == 1 else "some"
 
 
 def _threads(launch: Launch) -> int:

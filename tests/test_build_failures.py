@@ -77,8 +77,17 @@ def test_warnings_are_kept_with_the_build(tmp_path: Path) -> None:
 
 def test_a_compiler_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grader.build._SECONDS", 0.05)
-    with pytest.raises(BuildFailed, match="did not come to an end"):
+    with pytest.raises(BuildFailed, match="did not come to an end") as failed:
         build(write(tmp_path, "int never;"))
+    assert failed.value.timed_out
+
+
+def test_a_compiler_that_takes_all_memory_is_stopped(tmp_path: Path) -> None:
+    halves = "F<A - 1, 2 * B>::v + F<A - 1, 2 * B + 1>::v"
+    text = f"template <int A, int B> struct F {{ static constexpr long v = {halves}; }};\n"
+    text += "template <int B> struct F<0, B> { static constexpr long v = 1; };\nlong all = F<24, 1>::v;"
+    with pytest.raises(BuildFailed, match="out of memory"):
+        build(write(tmp_path, text))
 
 
 def test_a_source_of_unreasonable_size_is_refused_unread(tmp_path: Path) -> None:

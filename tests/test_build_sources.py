@@ -280,3 +280,21 @@ def test_a_build_in_the_cache_is_found_without_the_elf_reader(built: Build, sour
     )
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert told.split() == ["True", "False"]
+
+
+def test_a_line_table_out_of_all_proportion_gives_no_lines(tmp_path: Path) -> None:
+    rows = ".rept 150000\\n.loc 1 5 0\\nnop\\n.loc 1 6 0\\nnop\\n.endr"
+    path = tmp_path / "rows.cu"
+    path.write_text(f'#include <cuda_runtime.h>\n__global__ void k() {{}}\nvoid f() {{ asm volatile("{rows}"); }}\n')
+    built = build(path)
+    assert (built.host_lines, built.functions) == (HostLines((), ()), {})
+
+
+def test_the_variables_of_the_module_have_their_sizes(tmp_path: Path) -> None:
+    path = tmp_path / "variables.cu"
+    path.write_text(
+        "#include <cuda_runtime.h>\n__constant__ float weights[4];\n__device__ int counter;\n"
+        "__device__ double first = 1;\n__global__ void k(double* out) {\n    __shared__ int shared[8];\n"
+        "    shared[threadIdx.x] = counter;\n    __syncthreads();\n    *out = first + weights[1] + shared[3];\n}\n"
+    )
+    assert build(path).variables == {"weights": 16, "counter": 4, "first": 8}

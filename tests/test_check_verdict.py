@@ -28,6 +28,7 @@ from grader.verdict import PartVerdict, Stage, State, Verdict, error_json
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = json.loads((ROOT / "docs" / "verdict.schema.json").read_text(encoding="utf-8"))
 MARKED = "// --- your code ---\n{}// --- end ---\n"
+REST = "\n" * 20  # so that findings of the first 20 lines lie in the file
 Memory = Mapping[str, torch.Tensor]
 
 
@@ -64,7 +65,9 @@ class Pretended:
     def build(self, source: Path) -> Any:
         if self.diagnostics is not None:
             raise self.diagnostics
-        return SimpleNamespace(kernels={"k": SimpleNamespace(registers=8, static_shared=0, local=0)})
+        return SimpleNamespace(
+            kernels={"k": SimpleNamespace(registers=8, static_shared=0, local=0)}, functions={}, warnings=""
+        )
 
     def record(self, build: Any, part: Part, case: Case, *, inject: bool = False) -> Any:
         self.recorded.append((case.params["n"], inject))
@@ -82,7 +85,7 @@ class PretendedDevice:
     run_count: int = 0
 
     def run(
-        self, plan: Plan, memory: Memory, *, roles: Mapping[str, str], order: str, seed: int, budget: int | None = None
+        self, plan: Plan, memory: Memory, *, roles: Mapping[str, str], order: str, seed: int, **budgets: int
     ) -> Any:
         before = memory["out"].clone()
         self.owner.kernel(memory, self.run_count)
@@ -116,7 +119,7 @@ def judge(tmp_path: Path) -> Callable[..., PartVerdict]:
     loading = TorchLoading()
 
     def judged(
-        pretended: Pretended, part: Part | None = None, *, source: str = "int x;\n", **options: Any
+        pretended: Pretended, part: Part | None = None, *, source: str = "int x;\n" * 20, **options: Any
     ) -> PartVerdict:
         folder, solutions = tmp_path / "puzzles" / "puzzle_01_add", tmp_path / "solutions"
         folder.mkdir(parents=True, exist_ok=True)
@@ -126,9 +129,9 @@ def judge(tmp_path: Path) -> Callable[..., PartVerdict]:
             LocatedPuzzle(Puzzle("Add", [part or make_part()]), 1, folder.name, folder, solutions),
             1,
         )
-        located.solution_path.write_text(MARKED.format("x();\n"))
+        located.solution_path.write_text(MARKED.format("x();\n") + REST)
         path = folder / "1_add.cu"
-        path.write_text(source)
+        path.write_text(source + REST)
         submission = Submission(located, path, "puzzles/1_add.cu")
         verdict = check_part(submission, Options(**({"seed": 7} | options)), pretended.tools(), loading)
         validated(Verdict("puzzle_01_add", "Add", (verdict,)).to_json())
@@ -137,8 +140,8 @@ def judge(tmp_path: Path) -> Callable[..., PartVerdict]:
     return judged
 
 
-def host(kind: str, **facts: Any) -> Any:
-    return SimpleNamespace(kind=kind, facts=facts, line=12)
+def host(kind: str, line: int = 12, **facts: Any) -> Any:
+    return SimpleNamespace(kind=kind, facts=facts, line=line)
 
 
 def device(kind: str, line: int | None = 7, **facts: Any) -> Any:
@@ -211,6 +214,23 @@ def test_an_include_of_what_it_may_not_read_is_forbidden(judge: Callable[..., Pa
     )
     assert (kinds(verdict), verdict.findings[0].line) == (["forbidden_call"], 2)
     assert "../solutions/x.cu" in verdict.findings[0].message
+
+
+def test_a_compiler_that_was_stopped_is_told_with_the_time_it_had(judge: Callable[..., PartVerdict]) -> None:
+    failed = BuildFailed("1_add.cu(1): error: half a wo", None, 30.2, timed_out=True)
+    (finding,) = judge(Pretended(diagnostics=failed)).findings
+    assert (finding.kind, finding.line) == ("compile_error", None)
+    assert "within 30 s" in finding.message
+
+
+def test_a_line_that_the_file_does_not_have_is_none(judge: Callable[..., PartVerdict]) -> None:
+    failed = BuildFailed('1_add.cu(2000000000): error: identifier "i" is undefined\n', None, 0.5)
+    (finding,) = judge(Pretended(diagnostics=failed)).findings
+    assert (finding.line, finding.marks) == (None, ())
+    (finding,) = judge(
+        Pretended(host_findings=lambda case, inject: [host("host_timeout", line=2_000_000_000, variant="plain")])
+    ).findings
+    assert (finding.kind, finding.line, finding.marks) == ("host_timeout", None, ())
 
 
 def test_a_compiler_that_says_nothing_understandable_is_still_an_error(judge: Callable[..., PartVerdict]) -> None:
@@ -306,7 +326,8 @@ def test_a_tail_without_threads_is_named(judge: Callable[..., PartVerdict]) -> N
     (finding,) = verdict.findings
     assert finding.message == "The last of the 257 floats of `out` is never written: `out[256]`."
     assert "starts 256 threads, 1 block of 256, fewer than the 257 elements" in finding.why
-    assert (finding.line, finding.marks) == (9, ((9, "starts 256 threads"),))
+    assert (finding.line, finding.other_line) == (5, 9)
+    assert finding.marks == ((5, "writes the others"), (9, "starts 256 threads"))
 
 
 def test_wrong_values_name_the_line_that_wrote_them_and_the_pattern(judge: Callable[..., PartVerdict]) -> None:

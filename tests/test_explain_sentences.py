@@ -21,6 +21,7 @@ from grader.explain import (
     say,
     sentence,
     title,
+    unset_variables,
 )
 from grader.explain.names import kernel_name
 
@@ -109,6 +110,25 @@ def test_an_access_to_no_buffer_says_so() -> None:
     assert say(nowhere, SETTING).message == "Thread 3 of block 0 writes 4 bytes at an address that lies in no buffer."
     null = Observation("out_of_bounds_write", block=(0, 0, 0), thread=(3, 0, 0), facts={"bytes": 4, "address": 16})
     assert "null pointer" in say(null, SETTING).message
+
+
+def test_an_error_returned_for_nothing_to_do_is_not_called_a_refused_launch() -> None:
+    returned = Observation("launch_error", facts={"variant": "returned", "error": "cudaErrorInvalidValue"})
+    said = say(returned, Setting(entry="add", empty="n = 0"))
+    assert (said.title, said.message) == (
+        "returns an error",
+        "`add` returned cudaErrorInvalidValue for n = 0, although no launch failed.",
+    )
+    assert "return cudaSuccess before launching" in said.why
+    assert "never ran" not in say(returned, Setting(entry="add")).why
+
+
+@pytest.mark.parametrize("kind", ["launch_error", "ignored_error"])
+def test_an_empty_grid_is_wrong_only_where_there_is_work(kind: str) -> None:
+    facts = {"variant": "said", "error": "cudaErrorInvalidConfiguration", "reason": "a grid of 0 blocks"}
+    refused = Observation(kind, line=8, facts=facts)
+    assert "n = 0 is no error" in say(refused, Setting(entry="add", empty="n = 0")).why
+    assert "rounds down" in say(refused, Setting(entry="add")).why
 
 
 def test_two_dimensional_launches_have_two_dimensional_threads() -> None:
@@ -262,6 +282,20 @@ def test_patterns_of_a_matrix() -> None:
     [
         ('k.cu(7): error: identifier "i" is undefined\n  o[i] = 1;\n    ^\n', 7, "`i` is not declared"),
         ('k.cu(3): error: expected a ";"\n', 3, "`;` is missing"),
+        ('k.cu(3): error: identifier "assert" is undefined\n', 3, "`#include <cassert>`"),
+        ('k.cu(3): error: namespace "std" has no member "cout"\n', 3, "`#include <iostream>`"),
+        ("k.cu:9:1: error: control reaches end of non-void function [-Werror=return-type]\n", 9, "without `return`"),
+        (
+            'k.cu(8): error: argument of type "cudaStream_t" (aka "CUstream_st *") is incompatible with '
+            'parameter of type "size_t" (aka "unsigned long")\n',
+            8,
+            "The stream stands third",
+        ),
+        (
+            "k.cu(8): error: expression must have integral or unscoped enum type\n      add<<(n + 255) / 256, 256>>(a);\n",
+            8,
+            "Did you mean `<<<",
+        ),
         ('At end of source: error: expected a "}"\nk.cu(2): note #3196-D: to match this "{"\n', 2, "`}` is missing"),
         ("k.cu(2): error: a __global__ function call must be configured\n", 2, "`<<<blocks, threads, 0, stream>>>`"),
         ("k.cu:2:10: fatal error: nothere.h: No such file or directory\n", 2, "`nothere.h` does not exist"),
@@ -288,6 +322,24 @@ def test_usual_errors_of_nvcc_are_one_sentence_with_the_original_beside_it(
     assert found.original in raw
 
 
+def test_a_brace_that_is_never_closed_is_told_without_what_follows_from_it() -> None:
+    raw = (
+        "k.cu(8): error: linkage specification is not allowed\n"
+        'k.cu(8): error: expected a ";"\n'
+        'k.cu(4): error: identifier "j" is undefined\n'
+        'At end of source: error: expected a "}"\nk.cu(2): note #3196-D: to match this "{"\n'
+    )
+    assert [(found.line, found.original[:12]) for found in diagnostics(raw)] == [
+        (2, 'expected a "'),
+        (4, 'identifier "'),
+    ]
+
+
+def test_a_variable_without_a_first_value_is_read_off_the_warnings_once() -> None:
+    warning = 'k.cu(6): warning #549-D: variable "sum" is used before its value is set\n      sum += a[i];\n'
+    assert unset_variables(warning * 2 + "/usr/include/x.h" + warning[4:]) == [(6, "sum")]
+
+
 def test_an_unusual_error_keeps_its_own_words() -> None:
     (found,) = diagnostics("k.cu(4): error: the frobnicator is not concave\n")
     assert (found.line, found.sentence, found.original) == (4, "", "the frobnicator is not concave")
@@ -296,6 +348,12 @@ def test_an_unusual_error_keeps_its_own_words() -> None:
 def test_errors_in_headers_stand_back_behind_the_learners_own() -> None:
     raw = "/usr/include/x.h(88): error: something deep\nk.cu(4): error: expected an expression\n"
     assert [found.line for found in diagnostics(raw)] == [4]
+
+
+def test_a_runtime_that_is_hidden_from_the_linker_is_told_once() -> None:
+    names = ("__cudaInitModule", "__cudaRegisterFunction", "__cudaPopCallConfiguration")
+    (found,) = diagnostics("".join(f"k.cu:(.text+0x1): undefined reference to `{name}'\n" for name in names))
+    assert "hidden from the linker" in found.sentence
 
 
 def test_no_text_at_all_is_no_error() -> None:

@@ -40,12 +40,19 @@ def built() -> Build:
     return build(SOURCE)
 
 
-def run(built: Build, kernel: str, order: str, workers: int = 1) -> RunResult:
-    return execute(built, kernel, {"x": torch.rand(_N), "out": torch.full((_N,), float("nan"))}, order, workers)
+def run(built: Build, kernel: str, order: str, workers: int = 1, **budgets: int) -> RunResult:
+    memory = {"x": torch.rand(_N), "out": torch.full((_N,), float("nan"))}
+    return execute(built, kernel, memory, order, workers, **budgets)
 
 
 def execute(
-    built: Build, kernel: str, memory: dict[str, torch.Tensor], order: str = "forward", workers: int = 1
+    built: Build,
+    kernel: str,
+    memory: dict[str, torch.Tensor],
+    order: str = "forward",
+    workers: int = 1,
+    budget: int = 1 << 21,
+    launch_budget: int | None = None,
 ) -> RunResult:
     part = Part(
         f"{kernel}_entry",
@@ -60,7 +67,15 @@ def execute(
     recording = record(built, part, Case(n=_N))
     assert not recording.findings
     roles = {"x": "in", "out": "out"}
-    return SoftwareGPU(built).run(recording.plan, memory, roles=roles, order=order, workers=workers, budget=1 << 23)
+    return SoftwareGPU(built).run(
+        recording.plan,
+        memory,
+        roles=roles,
+        order=order,
+        workers=workers,
+        budget=budget,
+        launch_budget=launch_budget,
+    )
 
 
 @pytest.mark.parametrize("order", ["forward", "reverse", "shuffled"])
@@ -91,27 +106,21 @@ def test_bytes_of_a_constant_can_be_read_from_several_host_threads(built: Build)
         assert run(built, "bytes_of_a_constant_ok", "forward", workers=4).findings == []
 
 
-def test_a_launch_that_needs_more_stamps_than_there_are_ends_with_a_word(
-    built: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("grader.simt.software.LAUNCH_BUDGET", 0)
-    (finding,) = execute(built, "synchronises_for_ever", {"x": torch.rand(_N), "out": torch.zeros(_N)}, budget=1 << 60).findings
-    assert (finding.kind, finding.facts["variant"]) == ("unsupported", "synchronisations")
-
-
 def test_a_finding_counts_its_threads_and_shows_the_first(built: Build) -> None:
     (finding,) = (f for f in run(built, "past_the_end", "reverse").findings if f.kind == "out_of_bounds_write")
     assert (finding.buffer, finding.index, finding.count) == ("out", _N, 1)
     assert (finding.block, finding.thread) == ((3, 0, 0), (4, 0, 0))
 
 
-def test_a_grid_that_is_too_large_ends_soon_with_the_line_of_its_launch(
-    built: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("grader.simt.software.LAUNCH_BUDGET", 1 << 19)
-    (finding,) = run(built, "idle_grid_ok", "forward").findings
-    assert (finding.kind, finding.facts["blocks_asked"]) == ("unsupported", 1 << 16)
+def test_a_grid_that_is_too_large_ends_soon_with_the_line_of_its_launch(built: Build) -> None:
+    (finding,) = run(built, "idle_grid_ok", "forward", launch_budget=1 << 19).findings
+    assert (finding.kind, finding.facts["blocks_asked"]) == ("redundant_traffic", 1 << 16)
     assert "ENTRY(idle_grid_ok" in SOURCE.read_text().splitlines()[(finding.line or 0) - 1]
+
+
+def test_work_that_every_thread_does_again_is_stopped_in_its_loop(built: Build) -> None:
+    (finding,) = run(built, "all_do_everything_ok", "forward", launch_budget=1 << 14).findings
+    assert (finding.kind, finding.facts["variant"]) == ("redundant_traffic", "instructions")
 
 
 def test_an_address_far_outside_still_names_the_buffer_it_started_from(built: Build) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from grader.record.plan import (
+    MAX_OPERATIONS,
     Allocation,
     Copy,
     Free,
@@ -107,11 +109,11 @@ def test_an_operation_outside_its_bounds_is_refused(operation: Any) -> None:
         {"block": (1, 1, 65)},
         {"shared": 49_153},
         {"kernel": "a b"},
-        {"kernel": "k" * 5000},
+        {"kernel": "k" * 65_537},
         {"parameters": b"x" * 32_765},
         {"cooperative": 1},
     ],
-    ids=str,
+    ids=lambda changes: str(changes)[:40],
 )
 def test_a_launch_past_any_limit_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(PlanInvalid):
@@ -182,3 +184,12 @@ def test_no_damage_to_a_document_gives_anything_but_plan_invalid(damage: Callabl
         except PlanInvalid:
             refused += 1
     assert refused > 1_000
+
+
+def test_as_many_allocations_as_a_plan_may_hold_are_checked_at_once() -> None:
+    allocations = [Allocation(ARENA + 512 * number, 512) for number in range(MAX_OPERATIONS)]
+    begun = time.perf_counter()
+    plan(*allocations)
+    assert time.perf_counter() - begun < 5
+    with pytest.raises(PlanInvalid):
+        plan(allocations[7], Allocation(ARENA + 512 * 7 + 511, 512))

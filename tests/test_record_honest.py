@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 
-from grader.build import Build
+from grader.build import Build, build
 from grader.puzzle import Case, In, Out, Part, Scalar, Tolerance, Work, f32, i32
 from grader.record import EntryArgument, EntryCall, layout_at, record, record_entry, software_layout
 from grader.record.plan import (
@@ -184,3 +185,19 @@ def test_a_part_and_a_case_say_all_that_is_needed(honest: Build) -> None:
     assert launch.grid == (1 << 20, 1, 1)
     moved = record(honest, part, Case(n=7, offset={"a": 12}))
     assert moved.plan.buffers[0].address % 256 == 12
+
+
+def test_a_kernel_may_have_a_name_of_thousands_of_characters(tmp_path: Path) -> None:
+    source = tmp_path / "long.cu"
+    name = "k" * 6_000
+    source.write_text(
+        f"#include <cuda_runtime.h>\n__global__ void {name}(float* out) {{ *out = 1; }}\n"
+        'extern "C" cudaError_t entry(const float*, float* out, int, cudaStream_t stream) {\n'
+        f"    {name}<<<1, 1, 0, stream>>>(out);\n    return cudaGetLastError();\n}}\n"
+    )
+    recording = record_entry(build(source), call_of("entry"))
+    assert recording.findings == []
+    (launch,) = recording.plan.operations
+    assert isinstance(launch, Launch)
+    assert name in launch.kernel
+    assert from_json(to_json(recording.plan)) == recording.plan

@@ -4,7 +4,7 @@ Every sentence lies in one catalogue, `en/sentences.toml`, by kind of finding; e
 """
 
 from grader.explain.catalogue import KINDS, page, sentence, title
-from grader.explain.compiler import Diagnostic, diagnostics
+from grader.explain.compiler import Diagnostic, diagnostics, unset_variables
 from grader.explain.findings import element, say
 from grader.explain.observation import Mark, Observation, Said, Setting
 from grader.explain.patterns import Pattern, Values, find_pattern
@@ -25,4 +25,5 @@ __all__ = [
     "say",
     "sentence",
     "title",
+    "unset_variables",
 ]

@@ -83,9 +83,9 @@ def _lookup(path: tuple[str, ...], language: str) -> str | None:
     return node if isinstance(node, str) else None
 
 
-def title(kind: str) -> str:
-    """Two or three words for a kind, for the line of a case: "data race"."""
-    return sentence(kind, "title") or kind.replace("_", " ")
+def title(kind: str, variant: str = "plain") -> str:
+    """Two or three words for a kind, or a variant that has its own, for the line of a case: "data race"."""
+    return sentence(kind, "titles", variant) or sentence(kind, "title") or kind.replace("_", " ")
 
 
 def page(kind: str, language: str = LANGUAGE) -> str:

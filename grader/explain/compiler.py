@@ -16,27 +16,50 @@ _NOTE = re.compile(r"^(?P<file>[^\s:(][^:(]*)\((?P<line>\d+)\):\s*note\b")
 _TOOL = re.compile(r"^(?:nvcc|ptxas|cudafe\+\+|fatbinary|cicc)\s*(?::\s*)?(?:fatal|error)\s*:\s*(?P<text>.+)$")
 _UNDEFINED_REFERENCE = re.compile(r"undefined reference to [`'](?P<name>[^']+)'")
 
+# What a file of CUDA does not know by itself, and the header that has it.
+_HEADERS = {
+    **dict.fromkeys(("cout", "cerr", "cin", "endl"), "iostream"),
+    **dict.fromkeys(("assert",), "cassert"),
+    **dict.fromkeys(("vector", "string", "array", "optional", "tuple"), "{name}"),
+}
+_IN_HEADERS = "|".join(_HEADERS)
+_AKA = r'(?: \(aka "[^"]+"\))?'
+_STREAM = rf'"(?:cudaStream_t|(?:struct )?CUstream_st \*)"{_AKA}'
+
 # EDG's, GCC's and ptxas's wording, and the sentence of the catalogue that says it to a learner; the first that fits.
 _USUAL = tuple(
     (re.compile(pattern), key)
     for pattern, key in (
         (r'identifier "(?P<name>__(?:shfl\w*|ballot|any|all))" is undefined', "legacy_shuffle"),
         (r'identifier "(?P<name>[^"]+)" is undefined in device code', "device_calls_host"),
+        (r'identifier "(?P<name>assert|cout|cerr|cin|endl)" is undefined', "header"),
+        (rf'namespace "std" has no member "(?P<name>{_IN_HEADERS})"', "header"),
+        (r'namespace "std" has no member "(?P<name>[^"]+)"', "std_member"),
         (r'identifier "(?P<name>[^"]+)" is undefined', "undefined"),
         (r"['‘](?P<name>[^'’]+)['’] was not declared in this scope", "undefined"),
         (r'expected a ";"', "semicolon"),
+        (r'expected a "}"', "closing_brace"),
         (r'expected a "(?P<token>[^"]+)"', "closing"),
         (r"a __global__ function call must be configured", "kernel_without_launch"),
         (r"a host function call cannot be configured", "launch_of_function"),
         (r'calling a __device__ function\("(?P<name>[^"(]+)[^"]*"\) from a __host__', "host_calls_device"),
         (r'calling a \w*\s*__host__ function\("(?P<name>[^"(]+)[^"]*"\) from a __', "device_calls_host"),
         (r"a __global__ function must have a void return type", "kernel_returns"),
-        (r'argument of type "(?P<from>[^"]+)" is incompatible with parameter of type "(?P<to>[^"]+)"', "argument_type"),
         (
-            r'a value of type "(?P<from>[^"]+)" cannot be \w+(?: to \w+)? an entity of type "(?P<to>[^"]+)"',
+            rf'argument of type {_STREAM} is incompatible with parameter of type "(?:size_t|unsigned long)"',
+            "stream_third",
+        ),
+        (rf'no suitable constructor exists to convert from {_STREAM} to "dim3"', "launch_order"),
+        (rf'argument of type "[^"]+"{_AKA} is incompatible with parameter of type {_STREAM}', "launch_order"),
+        (
+            rf'argument of type "(?P<from>[^"]+)"{_AKA} is incompatible with parameter of type "(?P<to>[^"]+)"',
+            "argument_type",
+        ),
+        (
+            rf'a value of type "(?P<from>[^"]+)"{_AKA} cannot be \w+(?: to \w+)? an entity of type "(?P<to>[^"]+)"',
             "assignment_type",
         ),
-        (r'no suitable \w+ exists to convert from "(?P<from>[^"]+)" to "(?P<to>[^"]+)"', "assignment_type"),
+        (rf'no suitable \w+ exists to convert from "(?P<from>[^"]+)"{_AKA} to "(?P<to>[^"]+)"', "assignment_type"),
         (r'no suitable conversion function from "(?:const )?(?:dim3|uint3)"', "dim3_arithmetic"),
         (r"expression must be a modifiable lvalue", "const_write"),
         (r"too few arguments", "too_few"),
@@ -55,8 +78,19 @@ _USUAL = tuple(
         (r"expected a declaration", "expected_declaration"),
         (r"expression must have pointer-to-object", "subscript"),
         (r"missing return statement at end of non-void function", "no_return"),
+        (r"(?:control reaches end of|no return statement in function returning) non-void", "no_return"),
+        (r"undefined reference to [`']?__cuda[A-Z]", "hidden_runtime"),
         (r"undefined reference to [`']?(?P<name>[^'`]+)", "undefined_reference"),
     )
+)
+_BRACE = 'expected a "}"'
+_AFTER_A_BRACE = re.compile(
+    r'linkage specification is not allowed|expected a ";"|function definition is not allowed|does not apply here'
+)
+# kernel<<blocks, threads>>(…), as the compiler repeats the line
+_TWO_ANGLES = re.compile(r"\w\s*<<(?!<)[^;]*[^>]>>\s*\(")
+_UNSET = re.compile(
+    r'^[^\s:(/]+\((?P<line>\d+)\): warning #549-D: variable "(?P<name>[^"]+)" is used before its value is set'
 )
 _OPERANDS = re.compile(r"^\s*(?:operand|argument) types are:\s*(?P<operands>.+)$")
 
@@ -84,7 +118,22 @@ def diagnostics(raw: str, most: int = 8) -> list[Diagnostic]:
             known.add((diagnostic.line, diagnostic.sentence or diagnostic.original))
             found.append(diagnostic)
     placed = [diagnostic for diagnostic in found if diagnostic.line is not None]
-    return (placed or found)[:most]
+    return _causes(placed or found)[:most]
+
+
+def unset_variables(raw: str) -> list[tuple[int, str]]:
+    """(line of the learner's file, name) of each variable that a warning says is used before it has a value."""
+    found = (_UNSET.match(line) for line in raw.splitlines())
+    return list(dict.fromkeys((int(warning["line"]), warning["name"]) for warning in found if warning))
+
+
+def _causes(errors: list[Diagnostic]) -> list[Diagnostic]:
+    """A brace that is never closed comes first, and without what only follows from it."""
+    braces = [error for error in errors if error.original == _BRACE]
+    if not braces:
+        return errors
+    others = [error for error in errors if error.original != _BRACE and not _AFTER_A_BRACE.search(error.original)]
+    return braces + others
 
 
 def _diagnostic(text: str, following: list[str]) -> Diagnostic | None:
@@ -106,11 +155,14 @@ def _own_line(match: re.Match[str]) -> int | None:
 
 
 def _explained(line: int | None, original: str, following: list[str]) -> Diagnostic:
+    if "integral or unscoped enum type" in original and any(map(_TWO_ANGLES.search, following)):
+        return Diagnostic(line, sentence("compiler", "two_angles"), original)
     for pattern, key in _USUAL:
         match = pattern.search(original)
         if match is None:
             continue
         facts = {name: _readable(value) for name, value in match.groupdict().items()}
+        facts["header"] = _HEADERS.get(facts.get("name", ""), "").format(**facts)
         facts["operands"] = next((found["operands"] for found in map(_OPERANDS.match, following) if found), "…")
         is_index = key == "no_operator" and re.search(r"\b(?:uint3|dim3)\b", facts["operands"])
         return Diagnostic(line, sentence("compiler", "dim3_arithmetic" if is_index else key, facts=facts), original)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from grader.explain.catalogue import has, sentence
+from grader.explain.catalogue import has, sentence, title
 from grader.explain.observation import Coordinates, Mark, Observation, Said, Setting
 
 Facts = dict[str, Any]
@@ -19,7 +19,12 @@ def say(seen: Observation, setting: Setting) -> Said:
     facts = _facts(seen, setting)
     message = _VARIANTS.get(seen.kind, _plain)(seen, facts)
     why = _WHYS.get(seen.kind, _plain)(seen, facts)
-    return Said(_told(seen.kind, "message", message, facts), _told(seen.kind, "why", why, facts), _marks(seen, facts))
+    return Said(
+        title=title(seen.kind, message),
+        message=_told(seen.kind, "message", message, facts),
+        why=_told(seen.kind, "why", why, facts),
+        marks=_marks(seen, facts),
+    )
 
 
 def _told(kind: str, slot: str, variant: str, facts: Facts) -> str:
@@ -31,6 +36,7 @@ def _told(kind: str, slot: str, variant: str, facts: Facts) -> str:
 
 def _facts(seen: Observation, setting: Setting) -> Facts:
     facts: Facts = {"entry": setting.entry, "label": setting.label, "kernel": seen.kernel or "the kernel"}
+    facts["empty"] = setting.empty
     facts |= {"buffer": seen.buffer or seen.facts.get("region") or "memory", "count": f"{seen.count:,}"}
     facts |= {key: _printed(value) for key, value in seen.facts.items() if value is not None}
     dimensions = _dimensions(setting)
@@ -200,6 +206,18 @@ def _loop(seen: Observation, _: Facts) -> str:
     return "plain" if "budget" in seen.facts else "bare"
 
 
+def _returned(seen: Observation, facts: Facts) -> str:
+    variant = _plain(seen, facts)
+    return "returned_empty" if variant == "returned" and facts["empty"] else variant
+
+
+def _refused_why(seen: Observation, facts: Facts) -> str:
+    """An empty grid is refused in every case that asks for one; only where there is work is the grid wrong."""
+    if not str(seen.facts.get("reason", "")).startswith("a grid of 0 blocks"):
+        return _returned(seen, facts)
+    return "empty_case" if facts["empty"] else "empty_grid"
+
+
 def _unwritten(seen: Observation, _: Facts) -> str:
     return str(seen.facts.get("why", "plain"))
 
@@ -207,6 +225,7 @@ def _unwritten(seen: Observation, _: Facts) -> str:
 _VARIANTS: dict[str, Callable[[Observation, Facts], str]] = {
     "out_of_bounds_read": _bounds,
     "out_of_bounds_write": _bounds,
+    "launch_error": _returned,
     "misaligned_access": _where,
     "uninitialised_read": _where,
     "data_race": _race,
@@ -219,6 +238,8 @@ _VARIANTS: dict[str, Callable[[Observation, Facts], str]] = {
     "endless_loop": _loop,
 }
 _WHYS: dict[str, Callable[[Observation, Facts], str]] = {
+    "launch_error": _refused_why,
+    "ignored_error": _refused_why,
     "out_of_bounds_read": _bounds_why,
     "out_of_bounds_write": _bounds_why,
     "uninitialised_read": _where,
@@ -235,7 +256,7 @@ def _marks(seen: Observation, facts: Facts) -> tuple[Mark, ...]:
     if seen.line:
         marks.append(Mark(seen.line, _told(seen.kind, "mark", _mark_variant(seen, facts), facts)))
     if seen.other_line and seen.other_line != seen.line:
-        marks.append(Mark(seen.other_line, _told(seen.kind, "mark", _other_mark_variant(seen), facts)))
+        marks.append(Mark(seen.other_line, _other_mark(seen, facts)))
     return tuple(sorted((mark for mark in marks if mark.text), key=lambda mark: mark.line))
 
 
@@ -255,9 +276,15 @@ def _mark_variant(seen: Observation, facts: Facts) -> str:
     return str(seen.facts.get("variant", "plain"))
 
 
+def _other_mark(seen: Observation, facts: Facts) -> str:
+    if seen.facts.get("other") == "launch":
+        return sentence("words", "launched")
+    return _told(seen.kind, "mark", _other_mark_variant(seen), facts)
+
+
 def _other_mark_variant(seen: Observation) -> str:
     if seen.kind != "data_race":
-        return "other"
+        return str(seen.facts.get("other", "other"))
     if "other_write" not in seen.facts:
         return "other_plain"
     return "other_write" if seen.facts["other_write"] else "other_read"

@@ -39,8 +39,9 @@ class Mark:
 
 @dataclass(frozen=True)
 class Said:
-    """An observation in a learner's words: what happened, why, and what to write beside the lines."""
+    """An observation in a learner's words: in short, what happened, why, and what to write beside the lines."""
 
+    title: str
     message: str
     why: str
     marks: tuple[Mark, ...]
@@ -50,7 +51,8 @@ class Said:
 class Setting:
     """What surrounds an observation: the entry and its label, and of the launch the grid and block, in (x, y, z).
 
-    `types` names each buffer's element type ("f32"), `elements` counts them, `shapes` gives their dimensions.
+    `types` names each buffer's element type ("f32"), `elements` counts them, `shapes` gives their dimensions. `empty`
+    is "n = 0" where there is nothing to compute.
     """
 
     entry: str
@@ -60,3 +62,4 @@ class Setting:
     types: Mapping[str, str] = field(default_factory=dict)
     elements: Mapping[str, int] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    empty: str = ""

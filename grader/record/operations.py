@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
@@ -151,7 +152,8 @@ class _Memory:
 
     def __init__(self, buffers: Iterable[tuple[int, int]]) -> None:
         self._buffers = tuple(buffers)
-        self._live: dict[int, int] = {}
+        self._live: dict[int, int] = {}  # from the address of each allocation to its end
+        self._starts: list[int] = []  # the same addresses in order: a plan may hold 65,536 allocations
         self._payload = 0
 
     def holds(self, address: object, size: object, what: str) -> None:
@@ -159,9 +161,16 @@ class _Memory:
         check_number(size, 1, ADDRESS_END, f"the size of {what}")
         assert isinstance(address, int)
         assert isinstance(size, int)
-        ranges = (*self._buffers, *self._live.items())
+        ranges = self._near(bisect_right(self._starts, address))
         if not any(first <= address and address + size <= last for first, last in ranges):
             refuse(f"{what} at {address:#x}, {size} bytes, lies in no buffer")
+
+    def _near(self, place: int) -> Iterable[tuple[int, int]]:
+        """The buffers, and of the allocations the last before this place in their order: no other can be touched."""
+        yield from self._buffers
+        if place:
+            start = self._starts[place - 1]
+            yield start, self._live[start]
 
     def take(self, payload: object) -> int:
         if not isinstance(payload, bytes) or not payload:
@@ -175,13 +184,15 @@ class _Memory:
         check_number(operation.address, 1, ADDRESS_END, "the address of an allocation")
         check_number(operation.bytes, 1, ADDRESS_END - operation.address, "the size of an allocation")
         first, last = operation.address, operation.address + operation.bytes
-        if any(first < end and start < last for start, end in (*self._buffers, *self._live.items())):
+        if any(first < end and start < last for start, end in self._near(bisect_left(self._starts, last))):
             refuse("an allocation overlaps a buffer")
         self._live[first] = last
+        insort(self._starts, first)
 
     def free(self, operation: Free) -> None:
         if type(operation.address) is not int or self._live.pop(operation.address, None) is None:
             refuse("a free of what was not allocated")
+        del self._starts[bisect_left(self._starts, operation.address)]
 
 
 def _check_launch(launch: Launch, _memory: _Memory) -> None:

@@ -30,18 +30,26 @@ class DeviceFinding:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Budgets:
+    """Instructions that one warp, and all warps of a launch, may issue; 0 is no bound."""
+
+    warp: int
+    launch: int
+
+
 def device_findings(
     reports: Sequence[Mapping[str, Any]],
     launch_lines: Sequence[int | None],
     element_bytes: Mapping[str, int],
-    warp_budget: int,
+    budgets: Budgets,
 ) -> list[DeviceFinding]:
     """The findings of a run's launches, errors of the first faulty launch only: what runs after it proves nothing.
 
     `launch_lines` are the lines of the launches, where a finding has none in the kernel.
     """
     for report, launch_line in zip(reports, launch_lines, strict=False):
-        found = [_finding(report, raw, launch_line, element_bytes, warp_budget) for raw in report["findings"]]
+        found = [_finding(report, raw, launch_line, element_bytes, budgets) for raw in report["findings"]]
         if found:
             return sorted(_causes(found), key=_rank)
     return []
@@ -77,7 +85,7 @@ def _finding(
     raw: Mapping[str, Any],
     launch_line: int | None,
     element_bytes: Mapping[str, int],
-    warp_budget: int,
+    budgets: Budgets,
 ) -> DeviceFinding:
     size = element_bytes.get(raw["region"])
     return DeviceFinding(
@@ -90,17 +98,20 @@ def _finding(
         index=raw["offset"] // size if size is not None else None,
         other_line=raw["other_line"],
         count=raw["count"],
-        facts=_facts(report, raw, warp_budget),
+        facts=_facts(report, raw, budgets),
     )
 
 
-def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], warp_budget: int) -> dict[str, Any]:
+def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], budgets: Budgets) -> dict[str, Any]:
     kind, text = raw["kind"], raw["text"]
     facts: dict[str, Any] = {"blocks": raw["blocks"]}
     if kind == "endless_loop":
-        return facts | {"budget": warp_budget}
-    if kind == "unsupported" and text in ("launch", "synchronisations"):
-        return facts | {"variant": text, "blocks_asked": math.prod(report["grid"])}
+        return facts | {"budget": budgets.warp}
+    if kind == "redundant_traffic":
+        asked = {"blocks_asked": math.prod(report["grid"]), "budget": budgets.launch}
+        return facts | asked | {"variant": text or "instructions"}
+    if kind == "unsupported" and text == "synchronisations":
+        return facts | {"variant": text}
     if kind == "unsupported":
         return facts | ({"call": text.removeprefix("call.")} if text.startswith("call.") else {"instruction": text})
     if kind == "device_trap":

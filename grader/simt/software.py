@@ -28,7 +28,7 @@ from grader.record.plan import (
     Upload,
 )
 from grader.simt.counters import add_up
-from grader.simt.findings import DeviceFinding, device_findings
+from grader.simt.findings import Budgets, DeviceFinding, device_findings
 from grader.simt.lower import lower
 from grader.simt.machine import Machine, MachineError
 from grader.simt.program import VERSION, write_program
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 WARP_BUDGET = 1 << 26  # instructions of one warp: under a second of looping, 60 times what a long puzzle needs
 LAUNCH_BUDGET = 1 << 29  # of all warps, and something for each that is started: some 20 seconds on one core
-PLAN_SECONDS = 60
+PLAN_SECONDS = 30
 _SMALL = 1 << 14  # threads: below, starting host threads costs more than they save
 
 
@@ -66,7 +66,7 @@ class _Schedule:
     order: str
     seed: int
     workers: int
-    budget: int
+    budgets: Budgets
 
 
 @dataclass
@@ -92,12 +92,14 @@ class SoftwareGPU:
         seed: int = 0,
         workers: int = 0,
         budget: int | None = None,
+        launch_budget: int | None = None,
     ) -> RunResult:
         """Run `plan` on `memory`, one contiguous CPU tensor per buffer, changed in place.
 
         `roles`: "in" is read only, "out" and "workspace" hold nothing yet, "inout" holds values. `order` is that of
         blocks and warps: forward, reverse or shuffled by `seed`. `workers` = 0 takes what the host has. `budget` bounds
-        the instructions of one warp. A launch with a finding is the last one that runs.
+        the instructions of one warp, `launch_budget` those of all warps of a launch and 16 for each warp that starts. A
+        launch with a finding is the last one that runs.
         """
         started = time.perf_counter()
         machine = self._machine
@@ -112,12 +114,12 @@ class SoftwareGPU:
                 initialised=role in ("in", "inout"),
                 writable=role != "in",
             )
-        schedule = _Schedule(order, seed, workers, budget or WARP_BUDGET)
+        schedule = _Schedule(order, seed, workers, Budgets(budget or WARP_BUDGET, launch_budget or LAUNCH_BUDGET))
         reports, undone = self._operations(plan, schedule)
         sizes = {name: tensor.element_size() for name, tensor in memory.items()}
         addresses = {buffer.name: buffer.address for buffer in plan.buffers}
         return RunResult(
-            findings=device_findings(reports, _launch_lines(plan), sizes, schedule.budget) or undone,
+            findings=device_findings(reports, _launch_lines(plan), sizes, schedule.budgets) or undone,
             counters=add_up(reports),
             unwritten={
                 name: _with_first(machine.unwritten(name, sizes[name])) for name, role in roles.items() if role == "out"
@@ -163,8 +165,8 @@ class SoftwareGPU:
             order=schedule.order,
             seed=schedule.seed,
             workers=schedule.workers or (1 if threads < _SMALL else len(os.sched_getaffinity(0))),
-            warp_budget=schedule.budget,
-            launch_budget=LAUNCH_BUDGET,
+            warp_budget=schedule.budgets.warp,
+            launch_budget=schedule.budgets.launch,
         )
 
     def _memory_operation(self, operation: Operation) -> None:

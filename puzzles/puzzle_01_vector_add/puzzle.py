@@ -102,7 +102,7 @@ puzzle = Puzzle(
             reference=add,
             groups={
                 "whole float4s": sizes(4, 1024, 4096),
-                "n mod 4": sizes(1, 2, 3, 5, 1023, 1025, 1026, 4099),
+                "n mod 4": sizes(1023, 1025, 1, 2, 3, 5, 1026, 4099),
                 "large": sizes(LARGE),
                 "empty": sizes(0),
             },

@@ -376,3 +376,46 @@ __global__ void bytes_of_a_constant_ok(const float* in, float* out, int n) {
     if (i < n) out[i] = sum;
 }
 ENTRY(bytes_of_a_constant_ok, 256, 256)
+
+__global__ void all_do_everything_ok(const float* in, float* out, int n) {
+#pragma unroll 1
+    for (int i = 0; i < 30 * n; ++i) out[i % n] = in[i % n];
+}
+ENTRY(all_do_everything_ok, 8, 256)
+
+__global__ void barriers_on_two_lines(const float* in, float* out, int n) {
+    const int i = threadIdx.x;
+    if (i < 64) {
+        out[i] = in[i];
+        __syncthreads();  // -> barrier_divergence
+    } else {
+        if (i < n) out[i] = 2.f * in[i];
+        __syncthreads();  // -> barrier_divergence
+    }
+}
+ENTRY(barriers_on_two_lines, 1, 128)
+
+__global__ void barrier_for_some(const float* in, float* out, int n) {
+    __shared__ float tile[128];
+    const int i = threadIdx.x;
+    tile[i] = i < n ? in[i] : 0.f;
+    if (i < 48) __syncthreads();  // -> barrier_divergence
+    if (i < n) out[i] = tile[i];
+    __syncthreads();  // -> barrier_divergence
+    if (i == 0) out[0] = 1.f;
+}
+ENTRY(barrier_for_some, 1, 128)
+
+__global__ void barriers_in_a_loop_ok(const float* in, float* out, int n) {
+    __shared__ float tile[128];
+    const int i = threadIdx.x;
+    if (i >= 120) return;  // those that have ended are not waited for
+    for (int k = 0; k < 5; ++k) {
+        tile[i] = i < n ? in[i] : 0.f;
+        __syncthreads();
+        const float other = tile[(i + k) % 120];
+        __syncthreads();
+        if (i < n) out[i] = other;
+    }
+}
+ENTRY(barriers_in_a_loop_ok, 1, 128)

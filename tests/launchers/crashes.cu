@@ -1,5 +1,6 @@
 // Launch code that crashes, one entry a way.
 #include <cuda_runtime.h>
+#include <sys/mman.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -119,4 +120,12 @@ ENTRY(takes_all_memory) {
     UNUSED;
     std::vector<char> all(4ull << 30);  // line of takes_all_memory
     return all[0] ? cudaErrorUnknown : cudaSuccess;
+}
+
+// Memory that is never written, so that none is used yet.
+ENTRY(takes_all_addresses) {
+    UNUSED;
+    void* const all = mmap(nullptr, 2ull << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) std::abort();  // line of takes_all_addresses
+    return cudaSuccess;
 }

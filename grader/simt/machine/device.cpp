@@ -12,7 +12,7 @@ namespace simt {
 namespace {
 
 constexpr std::uint64_t kMostLocalBytes = 128u << 20;  // of a block
-constexpr std::uint64_t kMostOwned = 1ull << 30;  // memory that is not a buffer of the caller's
+constexpr std::uint64_t kMostOwned = 1ull << 30;       // memory that is not a buffer of the caller's
 // Module variables live far from every buffer, each in 4 GiB of its own.
 constexpr std::uint64_t kVariableBase = 0x0000'6000'0000'0000, kVariableStride = 1ull << 32;
 

@@ -22,6 +22,8 @@ const char* fault_name(Fault fault) {
             return "deadlock";
         case Fault::endless_loop:
             return "endless_loop";
+        case Fault::redundant_traffic:
+            return "redundant_traffic";
         case Fault::device_trap:
             return "device_trap";
         case Fault::unsupported:

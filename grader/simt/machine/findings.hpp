@@ -20,6 +20,7 @@ enum class Fault : std::uint8_t {
     barrier_divergence,
     deadlock,
     endless_loop,
+    redundant_traffic,
     device_trap,
     unsupported,
 };

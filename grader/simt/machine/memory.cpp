@@ -317,6 +317,15 @@ void take_values(Warp& warp, const Instruction& instruction, const Access& acces
     });
 }
 
+bool same_pieces(LaneMask lanes, std::uint32_t bytes, const Staging& staging) {
+    const std::byte* first = staging.data() + static_cast<std::uint32_t>(first_lane(lanes)) * bytes;
+    bool same = true;
+    for_each_lane(lanes, [&](int lane) {
+        same &= std::memcmp(first, staging.data() + static_cast<std::uint32_t>(lane) * bytes, bytes) == 0;
+    });
+    return same;
+}
+
 // Pieces lie at their lane's place in `staging`. Returns where they went.
 Access store_pieces(Warp& warp, const Instruction& instruction, Window window, std::uint32_t bytes,
                     const Staging& staging) {
@@ -332,7 +341,9 @@ Access store_pieces(Warp& warp, const Instruction& instruction, Window window, s
         std::memcpy(target.region->data + target.offset, from, total);
         return access;
     }
-    for_each_lane(warp.mask, [&](int lane) {
+    // All lanes store one value in one place: which of them did it last, nobody can tell.
+    const bool once = target.region && access.shape == Shape::uniform && same_pieces(warp.mask, bytes, staging);
+    for_each_lane(once ? 1u << access.first : warp.mask, [&](int lane) {
         store_one(warp, instruction, lane, access.address[lane], window, bytes,
                   staging.data() + static_cast<std::uint32_t>(lane) * bytes);
     });

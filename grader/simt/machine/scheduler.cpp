@@ -15,7 +15,7 @@
 namespace simt {
 namespace {
 
-constexpr std::uint32_t kTurn = 1024;            // back edges a group may take before others have their turn
+constexpr std::uint32_t kTurn = 1024;  // back edges a group may take before others have their turn
 constexpr std::size_t kMostResidentBytes = 256u << 20;
 constexpr std::size_t kMostResidentBlocks = 64;  // of one worker, while they wait for each other
 
@@ -254,13 +254,22 @@ const Instruction& end_of(const Function& function, const Block& block) {
     return function.instructions[block.first + block.count - 1];
 }
 
+// Of a warp's budget, so small a part is far from what an honest warp needs where a launch is over its own.
+constexpr std::uint64_t kEndlessShare = 32;
+
 // `block` is one that the group has just run or is about to run.
 bool over_budget(Warp& warp, const Group& group, std::uint32_t block) {
-    const std::uint64_t budget = warp.block->launch->options.warp_budget;
-    if (budget == 0 || warp.instructions <= budget) return false;
+    const Launch& launch = *warp.block->launch;
+    const LaunchOptions& options = launch.options;
+    const bool warp_over = options.warp_budget != 0 && warp.instructions > options.warp_budget;
+    const bool launch_over =
+        options.launch_budget != 0 && launch.issued.load(std::memory_order_relaxed) > options.launch_budget;
+    if (!warp_over && !launch_over) return false;
+    // A loop without an end may be in every warp, and all of them together reach the launch's bound first.
+    const bool endless = options.warp_budget != 0 && warp.instructions > options.warp_budget / kEndlessShare;
     const Function& function = *group.frame->function;
     Finding finding;
-    finding.fault = Fault::endless_loop;
+    finding.fault = endless ? Fault::endless_loop : Fault::redundant_traffic;
     report(warp, end_of(function, function.blocks[block]), first_lane(group.lanes), finding);
     warp.block->launch->stop = true;
     return true;
@@ -346,6 +355,25 @@ void start_block(ThreadBlock& block, Launch& launch, Worker& worker, std::uint64
     for (std::uint32_t i = 0; i < launch.warps_per_block; ++i) start_warp(block.warps[i], block, worker, i);
 }
 
+// A barrier for the whole block must be one and the same for all its threads. Threads that wait on different lines took
+// different ways, and only happen to be as many as the barrier waits for.
+void report_different_lines(ThreadBlock& block, std::uint32_t id) {
+    const std::vector<Site>& sites = block.launch->program->sites;
+    const Parked* first = nullptr;
+    for (Warp& warp : block.warps)
+        for (const Parked& parked : warp.parked) {
+            if (parked.for_warp || parked.barrier != id) continue;
+            if (!first) first = &parked;
+            if (sites[parked.site].line == sites[first->site].line) continue;
+            Finding finding;
+            finding.fault = Fault::barrier_divergence;
+            finding.other_site = first->site;
+            Instruction where;
+            where.site = parked.site;
+            for_each_lane(parked.lanes, [&](int lane) { report(warp, where, lane, finding); });
+        }
+}
+
 // Lets everybody through a barrier that is complete. True if there was one.
 bool release_barriers(ThreadBlock& block) {
     bool released = false;
@@ -361,6 +389,7 @@ bool release_barriers(ThreadBlock& block) {
         }
         if (arrived == 0 || arrived < (wanted ? std::min(wanted, alive) : alive)) continue;
         released = true;
+        if (wanted == 0) report_different_lines(block, id);
         for (Warp& warp : block.warps) {
             for (const Parked& parked : warp.parked)
                 if (!parked.for_warp && parked.barrier == id) join(warp, parked.frame, parked.block, parked.lanes, 0);
@@ -433,10 +462,10 @@ std::uint64_t block_at(const Launch& launch, std::uint64_t n) {
     return (launch.shuffle_factor * n + launch.shuffle_offset) % launch.blocks;
 }
 
-// Ends the launch: it is more than this machine can do, which says nothing against the kernel.
-[[noreturn]] void give_up(Worker& worker, std::uint64_t block, const char* what) {
+// Ends the launch.
+[[noreturn]] void give_up(Worker& worker, std::uint64_t block, Fault fault, const char* what) {
     Finding finding;
-    finding.fault = Fault::unsupported;
+    finding.fault = fault;
     finding.text = what;
     finding.block = block;
     worker.findings.add(std::move(finding));
@@ -456,7 +485,8 @@ void finish_block(ThreadBlock& block) {
         launch.issued.load(std::memory_order_relaxed) <= launch.options.launch_budget)
         return;
     const bool last = launch.next_block.load(std::memory_order_relaxed) >= launch.blocks;
-    if (!last && !launch.stop.exchange(true)) give_up(*block.warps[0].worker, block.linear, "launch");
+    if (!last && !launch.stop.exchange(true))
+        give_up(*block.warps[0].worker, block.linear, Fault::redundant_traffic, "grid");
 }
 
 // What a block holds while it waits for others.
@@ -508,7 +538,7 @@ std::uint32_t take_stamp(Launch& launch, Worker& worker, const Stamp& stamp) {
     StampTable& table = launch.device->stamps();
     if (worker.next_stamp == worker.last_stamp) {
         worker.next_stamp = worker.last_stamp = table.take_chunk();
-        if (worker.next_stamp == kNoOrder) give_up(worker, stamp.block, "synchronisations");
+        if (worker.next_stamp == kNoOrder) give_up(worker, stamp.block, Fault::unsupported, "synchronisations");
         worker.last_stamp += StampTable::kChunk;
     }
     const std::uint32_t number = worker.next_stamp;

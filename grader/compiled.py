@@ -1,0 +1,59 @@
+"""What the compilers said of a file, and what its text shows beyond that, as findings.
+
+Errors end a check. Warnings end none, but one of them explains wrong values: a variable without a first value, which
+the optimiser may fold into anything, so that no read is left for the software GPU to see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from grader.explain import Observation, diagnostics, unset_variables
+from grader.findings import VALUE_KINDS, Place
+
+if TYPE_CHECKING:
+    from grader.build import Build, BuildFailed
+    from grader.verdict import Finding
+
+_NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def build_findings(failed: BuildFailed, place: Place) -> list[Finding]:
+    """Why the file does not compile; at least one finding."""
+    if failed.forbidden is not None:
+        line, path = failed.forbidden
+        facts = {"variant": "include", "path": path}
+        return [place.finding(Observation("forbidden_call", line=line, facts=facts))]
+    if failed.timed_out:
+        facts = {"variant": "timeout", "seconds": f"{failed.seconds:.0f}"}
+        return [place.finding(Observation("compile_error", facts=facts))]
+    errors = diagnostics(failed.diagnostics)
+    if errors:
+        return [place.compile_error(error) for error in errors]
+    said = next((line.strip() for line in failed.diagnostics.splitlines() if line.strip()), "no word of why")
+    return [place.finding(Observation("compile_error", facts={"variant": "unplaced", "original": said}))]
+
+
+def void_entry(built: Build, text: str, entry: str) -> Observation | None:
+    """An entry that returns nothing: whoever calls it takes what a register happens to hold for an error code.
+
+    No compiler sees a fault in it, and a program without debug information does not tell; the text does.
+    """
+    code = _NO_CODE.sub(lambda found: "\n" * found[0].count("\n"), text)
+    declared = re.search(rf"\bvoid\s+{re.escape(entry)}\s*\(", code)
+    if entry not in built.functions or declared is None or re.search(rf"\bcudaError_t\s+{re.escape(entry)}\b", code):
+        return None
+    line = code[: declared.start()].count("\n") + 1
+    return Observation("missing_entry", line=line, facts={"variant": "void"})
+
+
+def uninitialised(built: Build, seen: Sequence[Observation]) -> list[Observation]:
+    """Variables that the compilers saw used before they have a value, where `seen` are wrong values."""
+    if not any(observation.kind in VALUE_KINDS for observation in seen):
+        return []
+    return [
+        Observation("uninitialised_read", line=line, facts={"variant": "named", "name": name})
+        for line, name in unset_variables(built.warnings)
+    ]
