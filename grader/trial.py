@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DEVICE = "software"
 _ORDERS = ("forward", "shuffled")
-_LEAST_BUDGET, _LEAST_LAUNCH_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 1 << 24, 64
+_LEAST_BUDGET, _LEAST_LAUNCH_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 1 << 24, 16
 
 
 @dataclass

@@ -292,7 +292,7 @@ def test_patterns_of_a_matrix() -> None:
             "The stream stands third",
         ),
         (
-            "k.cu(8): error: expression must have integral or unscoped enum type\n      add<<(n + 255) / 256, 256>>(a);\n",
+            "k.cu(8): error: expression must have integral or unscoped enum type\n    add<<blocks, 256>>(a);\n",
             8,
             "Did you mean `<<<",
         ),
