@@ -16,7 +16,7 @@ _OF_PTX = re.compile(r"ptxas (?P<file>\S+), line (?P<line>\d+); (?P<word>error|f
 _OF_KERNEL = re.compile(r"ptxas error *: (?P<text>.*[Ff]unction '(?P<kernel>\w+)'.*)")
 # k.cu:3: Error: no such instruction: `bogus %eax'
 _OF_ASSEMBLER = re.compile(r"(?P<file>\S+\.cu):(?P<line>\d+): (?P<word>Error|Warning): (?P<text>.+)")
-# /usr/bin/ld: /tmp/work/k.cu:12: undefined reference to `helper(int)'
+# /usr/bin/ld: /tmp/x/k.cu:12: undefined reference to `helper(int)'
 _OF_LINKER = re.compile(r"(?:\S*ld: )?(?P<file>\S+\.cu):(?P<line>\d+): (?P<text>undefined reference .+)")
 
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)

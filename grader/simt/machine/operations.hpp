@@ -39,6 +39,7 @@ class OperationTable {
 void add_integer_operations(OperationTable&);   // integer.cpp
 void add_floating_operations(OperationTable&);  // floating.cpp
 void add_compare_operations(OperationTable&);   // compare.cpp
+void add_half_operations(OperationTable&);      // half.cpp
 void add_convert_operations(OperationTable&);   // convert.cpp
 void add_move_operations(OperationTable&);      // move.cpp
 void add_memory_operations(OperationTable&);    // memory.cpp

@@ -345,6 +345,7 @@ const OperationTable& operations() {
         add_floating_operations(made);
         add_compare_operations(made);
         add_convert_operations(made);
+        add_half_operations(made);
         add_memory_operations(made);
         add_frame_operations(made);
         add_system_operations(made);

@@ -54,15 +54,19 @@ inline double two_sum(double a, double b, double& error) {
     return sum;
 }
 
+// hi + lo, where |lo| is at most half an ulp of hi, rounded to odd: the last bit keeps that something was cut off, so
+// that a second rounding, to fewer bits, comes out right. An even hi moves to its odd neighbour on the side of the true
+// value.
+inline double to_odd(double hi, double lo) {
+    if (lo == 0 || !std::isfinite(hi)) return hi;
+    auto bits = std::bit_cast<std::uint64_t>(hi);
+    if ((bits & 1) == 0 && hi != 0) bits += (lo > 0) == (hi > 0) ? 1 : ~std::uint64_t{0};
+    return std::bit_cast<double>(bits);
+}
+
 // Correctly rounded float of the exact value hi + lo, where |lo| is at most half an ulp of the double hi.
 inline float narrow(double hi, double lo, Round mode) {
-    // Round to odd keeps in the last bit that something was cut off: then the second rounding is right.
-    if (lo != 0 && std::isfinite(hi)) {
-        auto bits = std::bit_cast<std::uint64_t>(hi);
-        if ((bits & 1) == 0) bits += ((lo > 0) == (hi > 0)) ? 1 : hi == 0 ? 0 : std::uint64_t(-1);
-        // An even hi moves to its odd neighbour on the side of the true value; an odd one stays.
-        hi = std::bit_cast<double>(bits);
-    }
+    hi = to_odd(hi, lo);
     const float nearest = static_cast<float>(hi);
     if (mode == Round::nearest) return nearest;
     if (std::isinf(nearest) && std::isfinite(hi)) {
