@@ -61,7 +61,6 @@ class Device {
 
     std::uint64_t variable_address(std::uint32_t variable) const { return variable_addresses_[variable]; }
     std::uint64_t variable_address(const std::string& name) const;
-    const Program& program() const { return *program_; }
     AddressSpace& memory() { return memory_; }
     StampTable& stamps() { return stamps_; }
     std::string report();  // JSON: findings and counters since the last report

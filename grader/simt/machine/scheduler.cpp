@@ -347,7 +347,9 @@ void start_block(ThreadBlock& block, Launch& launch, Worker& worker, std::uint64
     block.index = block_index(launch, linear);
     block.epoch = block.many_stamp = 0;
     block.floor = kFirstCell;
-    block.first_turn = 0;
+    block.first_warp = launch.options.order == Order::shuffled
+                           ? static_cast<std::uint32_t>((launch.shuffle_offset + linear) % launch.warps_per_block)
+                           : 0;
     const std::uint64_t shared = std::uint64_t{launch.function->shared_bytes} + launch.dynamic_shared;
     block.shared_memory.assign(shared, std::byte{0});
     block.shared = std::make_unique<Region>("", Space::shared, 0, shared, block.shared_memory.data(), false);
@@ -425,7 +427,7 @@ Outcome run_block(ThreadBlock& block, Worker& worker) {
         bool turn_over = false, all_done = true;
         const auto count = static_cast<std::uint32_t>(block.warps.size());
         for (std::uint32_t i = 0; i < count; ++i) {
-            Warp& warp = block.warps[(block.first_turn + (backwards ? count - 1 - i : i)) % count];
+            Warp& warp = block.warps[(block.first_warp + (backwards ? count - 1 - i : i)) % count];
             if (warp.groups.empty() && warp.parked.empty()) continue;
             switch (run_warp(warp)) {
                 case Outcome::stopped:

@@ -163,7 +163,7 @@ struct ThreadBlock {
     std::unique_ptr<Region> shared;
     std::vector<std::byte> shared_memory;
     std::vector<Warp> warps;
-    std::uint32_t first_turn = 0;  // rotates the warps so that none starves
+    std::uint32_t first_warp = 0;  // whose turn comes first; Order::shuffled varies it from block to block
 };
 
 std::uint32_t thread_in_block(const Warp& warp, int lane);  // linear index
