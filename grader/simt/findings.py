@@ -114,10 +114,16 @@ def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], budgets: Budgets) 
         return facts | {"variant": text}
     if kind == "unsupported":
         return facts | ({"call": text.removeprefix("call.")} if text.startswith("call.") else {"instruction": text})
+    if kind == "bad_sync_mask":
+        return facts | {"variant": text, "mask": raw["mask"], "lanes": _lanes(raw["lanes"])}
+    if kind == "deadlock":
+        return facts | {"waiting": raw["waiting"], "wanted": raw["wanted"]}
     if kind == "device_trap":
         return facts | _trap(text)
     if raw["space"] == "register":
         return facts | {"space": "register", "register": text}
+    if kind == "barrier_divergence":
+        return facts | {name: raw[name] for name in ("other_block", "other_thread") if name in raw}
     facts |= {name: raw[name] for name in ("space", "bytes", "address", "write", "region", "region_bytes")}
     if kind == "misaligned_access":
         facts["alignment"] = raw["bytes"]
@@ -127,6 +133,10 @@ def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], budgets: Budgets) 
         if kind == "read_only_violation":
             facts["variant"] = "nc"
     return facts
+
+
+def _lanes(mask: int) -> list[int]:
+    return [lane for lane in range(32) if mask >> lane & 1]
 
 
 def _trap(text: str) -> dict[str, Any]:

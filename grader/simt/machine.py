@@ -25,6 +25,11 @@ class _Options(ctypes.Structure):
         ("seed", ctypes.c_uint64),
         ("warp_budget", ctypes.c_uint64),
         ("launch_budget", ctypes.c_uint64),
+        ("blocks", ctypes.POINTER(ctypes.c_uint64)),
+        ("block_count", ctypes.c_uint64),
+        ("trace_block", ctypes.c_uint64),
+        ("trace_thread", ctypes.c_uint32),
+        ("trace_most", ctypes.c_uint32),
     )
 
 

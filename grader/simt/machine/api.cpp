@@ -36,6 +36,10 @@ extern "C" {
 struct simt_launch_options {
     std::uint32_t order, workers;  // order: 0 forward, 1 reverse, 2 shuffled by seed
     std::uint64_t seed, warp_budget, launch_budget;
+    const std::uint64_t* blocks;  // linear indices of those that run; none: all
+    std::uint64_t block_count;
+    std::uint64_t trace_block;  // whose thread's accesses are noted, `trace_most` at most
+    std::uint32_t trace_thread, trace_most;
 };
 
 const char* simt_error() {
@@ -48,6 +52,14 @@ std::uint32_t simt_program_version() {
 simt::Device* simt_device_create(const char* program_path) {
     return guarded([&] { return new simt::Device(simt::load_program(program_path)); }, nullptr);
 }
+simt::Device* simt_device_create_from(const void* program, std::uint64_t bytes) {
+    return guarded(
+        [&] {
+            const char* begin = static_cast<const char*>(program);
+            return new simt::Device(simt::decode_program({begin, begin + bytes}, "the program"));
+        },
+        nullptr);
+}
 void simt_device_destroy(simt::Device* device) {
     delete device;
 }
@@ -59,6 +71,17 @@ int simt_add_buffer(simt::Device* device, const char* name, std::uint64_t addres
             return device->add_buffer(name, address, bytes, static_cast<std::byte*>(memory), initialised != 0,
                                       writable != 0),
                    0;
+        },
+        1);
+}
+// Memory of the machine's own, made where it is touched: fill and element_type are those of fill.hpp.
+int simt_add_sparse(simt::Device* device, const char* name, std::uint64_t address, std::uint64_t bytes,
+                    std::uint32_t element_type, std::uint32_t fill, std::uint64_t seed, int writable) {
+    return guarded(
+        [&] {
+            const simt::Fill values{static_cast<simt::FillKind>(fill), static_cast<simt::ElementType>(element_type),
+                                    seed};
+            return device->add_sparse(name, address, bytes, values, writable != 0), 0;
         },
         1);
 }
@@ -80,8 +103,15 @@ int simt_launch(simt::Device* device, const char* kernel, const std::uint32_t gr
             const auto* bytes = static_cast<const std::byte*>(parameters);
             device->launch(kernel, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared,
                            {bytes, bytes + parameter_bytes},
-                           {static_cast<simt::Order>(options->order), options->seed, options->workers,
-                            options->warp_budget, options->launch_budget});
+                           {static_cast<simt::Order>(options->order),
+                            options->seed,
+                            options->workers,
+                            options->warp_budget,
+                            options->launch_budget,
+                            {options->blocks, options->blocks + options->block_count},
+                            options->trace_block,
+                            options->trace_thread,
+                            options->trace_most});
             return 0;
         },
         1);
@@ -98,6 +128,10 @@ int simt_write(simt::Device* device, std::uint64_t to, const void* from, std::ui
     return guarded([&] { return device->write(to, static_cast<const std::byte*>(from), bytes), 0; }, 1);
 }
 
+int simt_read(simt::Device* device, std::uint64_t from, std::uint64_t bytes, void* to) {
+    return guarded([&] { return device->read(from, bytes, static_cast<std::byte*>(to)), 0; }, 1);
+}
+
 // Address of a module's variable; 0 and an error where there is none.
 std::uint64_t simt_variable(simt::Device* device, const char* name) {
     return guarded([&] { return device->variable_address(name); }, std::uint64_t{0});
@@ -109,6 +143,13 @@ const char* simt_report(simt::Device* device) {
 }
 const char* simt_unwritten(simt::Device* device, const char* buffer, std::uint64_t element_bytes) {
     return guarded([&] { return keep(device->unwritten(buffer, element_bytes)); }, nullptr);
+}
+const char* simt_written(simt::Device* device, const char* buffer, std::uint64_t element_bytes, std::uint64_t most) {
+    return guarded([&] { return keep(device->written(buffer, element_bytes, most)); }, nullptr);
+}
+// JSON: the accesses of the thread that the last launch with `trace_most` watched.
+const char* simt_trace(simt::Device* device) {
+    return guarded([&] { return keep(device->trace()); }, nullptr);
 }
 const char* simt_last_writer(simt::Device* device, std::uint64_t address) {
     return guarded([&] { return keep(device->last_writer(address)); }, nullptr);

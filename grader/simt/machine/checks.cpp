@@ -15,27 +15,33 @@ struct Marks {
     Cell block_many;  // several warps of this block; 0 where not made yet
     Cell grid_many;   // several blocks
     Cell floor;       // below: ordered before this access for certain
+    Cell strong;      // kCellAtomic for an access that may meet others of its kind
 };
 
-Marks marks_for(Warp& warp, const Region& region) {
+Marks marks_for(Warp& warp, const Instruction& instruction, const Region& region) {
     ThreadBlock& block = *warp.block;
     Launch& launch = *block.launch;
-    if (warp.stamp == 0)
+    if (warp.stamp == 0) {
         warp.stamp = take_stamp(launch, *warp.worker,
                                 {static_cast<std::uint32_t>(block.linear), block.epoch, warp.epoch,
                                  static_cast<std::uint16_t>(warp.number), Reach::thread});
-    return {warp.stamp << kCellShift, (warp.stamp + 1) << kCellShift, block.many_stamp << kCellShift,
-            launch.grid_stamp << kCellShift, region.space == Space::shared ? block.floor : launch.floor};
+        warp.last_stamp = warp.stamp;
+    }
+    const Cell strong = instruction.strength.ordered ? kCellAtomic : 0;
+    return {warp.stamp << kCellShift | strong,
+            (warp.stamp + 1) << kCellShift | strong,
+            block.many_stamp == 0 ? 0 : block.many_stamp << kCellShift | strong,
+            launch.grid_stamp << kCellShift | strong,
+            region.space == Space::shared ? block.floor : launch.floor,
+            strong};
 }
 
 Cell block_many(Warp& warp, Marks& marks) {
     ThreadBlock& block = *warp.block;
-    if (block.many_stamp == 0) {
+    if (block.many_stamp == 0)
         block.many_stamp = take_stamp(*block.launch, *warp.worker,
                                       {static_cast<std::uint32_t>(block.linear), block.epoch, 0, 0, Reach::block});
-        marks.block_many = block.many_stamp << kCellShift;
-    }
-    return marks.block_many;
+    return marks.block_many = block.many_stamp << kCellShift | marks.strong;
 }
 
 // The lane that touches the k-th cell of a row whose lanes take 1, 2 or 4 cells each.
@@ -53,6 +59,13 @@ const Cell* lane_pattern(std::uint32_t cells_per_lane) {
     return cells_per_lane == 1 ? kOneCell.data() : cells_per_lane == 2 ? kTwoCells.data() : kFourCells.data();
 }
 
+// Calls body with the number of cells: a constant for a whole warp's row, so that its loops become vector instructions.
+template <class Body>
+auto with_count(std::uint32_t count, Body&& body) {
+    if (count == kLanes) return body(std::integral_constant<std::uint32_t, kLanes>{});
+    return body(count);
+}
+
 class PieceCheck {
   public:
     PieceCheck(Warp& warp, const Instruction& instruction, Region& region, Page& page, std::uint64_t page_offset,
@@ -63,7 +76,7 @@ class PieceCheck {
           page_(page),
           page_offset_(page_offset),
           kind_(kind),
-          marks_(marks_for(warp, region)) {}
+          marks_(marks_for(warp, instruction, region)) {}
 
     // Cells [first, first + count) of the page, all touched by `lane`. `same` says that a store changes nothing.
     void cells(std::uint32_t first, std::uint32_t count, int lane, bool several, bool same) {
@@ -77,75 +90,160 @@ class PieceCheck {
 
     void initialised(std::uint32_t from, std::uint32_t bytes, int lane) {
         if (page_.all_valid(from, bytes)) return;
+        // A library may load a neighbour that nobody wrote, so that no lane needs a branch, and then drop it.
+        if (region_.space == Space::shared && !warp_.block->launch->program->sites[instruction_.site].own) return;
         Finding finding = describe(Fault::uninitialised_read, from / (1u << page_.shift));
         finding.bytes = bytes;
         report(warp_, instruction_, lane, std::move(finding));
     }
 
-    // The common case for a row, checked a vector at a time. False: look at the cells one by one.
-    bool row_read(std::uint32_t first, std::uint32_t count, const Cell* lanes, Cell first_lane) {
-        const Cell* writer = &page_.writer[first];
+    // The common cases for a row, checked a vector at a time. False: look at the cells one by one.
+    template <class Count>
+    bool row_read(std::uint32_t first, Count count, const Cell* lanes, Cell first_lane) {
+        // What this launch wrote must not be read through .nc, not even by who wrote it.
+        if (page_.newest_writer >= marks_.floor &&
+            !row_known(&page_.writer[first], count, lanes, first_lane, kind_ == AccessKind::read_only))
+            return false;
         Cell* reader = &page_.reader[first];
-        const Cell mine = marks_.mine + first_lane, floor = marks_.floor;
-        const Cell own =
-            kind_ == AccessKind::read_only ? 0 : mine;  // what this launch wrote must not be read through .nc
-        const Cell stamp = marks_.mine, warp = marks_.warp_many, block = marks_.block_many, grid = marks_.grid_many;
-        std::uint32_t odd = 0, fresh = 0;
-        for (std::uint32_t k = 0; k < count; ++k) {
-            const bool ours = reader[k] - stamp < kFirstCell;  // some lane of this warp, since it synchronised last
-            odd |= (writer[k] >= floor) & (writer[k] != own + lanes[k]);
-            odd |= (reader[k] >= floor) & !ours & (reader[k] != warp) & (reader[k] != block) & (reader[k] != grid);
-            fresh |= (reader[k] < floor) | (ours & (reader[k] != mine + lanes[k]));
-        }
-        if (odd) return false;
-        if (fresh) {
-            std::uint16_t* site = &page_.reader_site[first];
-            for (std::uint32_t k = 0; k < count; ++k) {
-                const bool old = reader[k] < floor, ours = reader[k] - stamp < kFirstCell;
-                const bool another = ours & (reader[k] != mine + lanes[k]);
-                reader[k] = old ? mine + lanes[k] : another ? warp : reader[k];
-                site[k] = old | another ? instruction_.site : site[k];
-            }
-        }
-        return true;
+        const Cell mine = marks_.mine + first_lane, warp = marks_.warp_many, grid = marks_.grid_many;
+        const Cell block = marks_.block_many == 0 ? grid : marks_.block_many;
+        std::uint32_t changes = 0;
+        for (std::uint32_t k = 0; k < count; ++k)
+            changes |=
+                (reader[k] != block) & (reader[k] != grid) & (reader[k] != warp) & (reader[k] != mine + lanes[k]);
+        return changes == 0 || row_readers(first, count, lanes, mine);
     }
 
-    // `same`: the store changes nothing, so nobody can tell in which order it came.
-    bool row_write(std::uint32_t first, std::uint32_t count, const Cell* lanes, Cell first_lane, bool same) {
+    // `stored`: what goes there. Where it changes nothing, nobody can tell in which order it came.
+    template <class Count>
+    bool row_write(std::uint32_t first, Count count, const Cell* lanes, Cell first_lane, const std::byte* stored) {
         Cell* writer = &page_.writer[first];
-        const Cell* reader = &page_.reader[first];
-        const Cell mine = marks_.mine + first_lane, floor = marks_.floor;
-        std::uint32_t odd = 0;
-        for (std::uint32_t k = 0; k < count; ++k) {
-            odd |= (writer[k] >= floor) & (writer[k] != mine + lanes[k]);
-            odd |= (reader[k] >= floor) & (reader[k] != mine + lanes[k]);
-        }
-        if (odd && !same) return false;
+        const Cell mine = marks_.mine + first_lane;
+        const bool clash =
+            (page_.newest_writer >= marks_.floor && !row_known(writer, count, lanes, first_lane, false)) ||
+            (page_.newest_reader >= marks_.floor && !row_known(&page_.reader[first], count, lanes, first_lane, false));
+        if (clash && !(marks_.strong == 0 && changes_nothing(first, count, lanes, first_lane, stored))) return false;
         for (std::uint32_t k = 0; k < count; ++k) writer[k] = mine + lanes[k];
         std::fill_n(&page_.writer_site[first], count, instruction_.site);
+        page_.newest_writer = std::max(page_.newest_writer, mine | kCellLane);
         return true;
     }
 
   private:
     const Stamp& stamp(Cell cell) const { return warp_.block->launch->device->stamps()[cell >> kCellShift]; }
 
+    // Are all these cells older than the last synchronisation, or the accessing lane's own? (`never_own`: older.) Cells
+    // of one stamp, which is what a row that another warp or block touched looks like, are judged together.
+    template <class Count>
+    bool row_known(const Cell* cell, Count count, const Cell* lanes, Cell first_lane, bool never_own) const {
+        const Cell mine = never_own ? 0 : marks_.mine + first_lane, floor = marks_.floor;
+        std::uint32_t odd = 0;
+        for (std::uint32_t k = 0; k < count; ++k) odd |= (cell[k] >= floor) & (cell[k] != mine + lanes[k]);
+        if (odd == 0) return true;
+        if (never_own || cell[0] < floor) return false;
+        std::uint32_t other = 0;
+        for (std::uint32_t k = 0; k < count; ++k) other |= (cell[k] ^ cell[0]) >> kCellShift;
+        if (other != 0) return false;
+        const Stamp& then = stamp(cell[0]);
+        const ThreadBlock& block = *warp_.block;
+        if (then.reach == Reach::grid || then.block != block.linear) return false;
+        return then.epoch < block.epoch ||
+               (then.reach != Reach::block && then.warp == warp_.number && then.warp_epoch < warp_.epoch);
+    }
+
+    // Notes a row's readers where they change; false where the cells must be looked at one by one.
+    template <class Count>
+    bool row_readers(std::uint32_t first, Count count, const Cell* lanes, Cell mine) {
+        Cell* reader = &page_.reader[first];
+        std::uint16_t* site = &page_.reader_site[first];
+        const Cell floor = marks_.floor, warp = marks_.warp_many, grid = marks_.grid_many;
+        const Cell stamp = marks_.mine & ~(kFirstCell - 1);
+        const Cell block = marks_.block_many == 0 ? grid : marks_.block_many;
+        std::uint32_t odd = 0, mixed = 0;
+        for (std::uint32_t k = 0; k < count; ++k) {
+            const bool ours = reader[k] - stamp < kFirstCell;  // some lane of this warp, since it synchronised last
+            odd |= (reader[k] >= floor) & !ours & (reader[k] != warp) & (reader[k] != block) & (reader[k] != grid);
+            mixed |= (reader[k] ^ reader[0]) >> kCellShift;
+        }
+        if (odd) return mixed == 0 && row_replaced(first, count, lanes, mine);
+        for (std::uint32_t k = 0; k < count; ++k) {
+            const Cell own = mine + lanes[k], both_strong = reader[k] & own & kCellAtomic;
+            const bool old = reader[k] < floor, ours = reader[k] - stamp < kFirstCell;
+            const bool another = ours & (((reader[k] ^ own) & kCellLane) != 0);
+            reader[k] = old ? own : (((another ? warp : reader[k]) & ~kCellAtomic) | both_strong);
+            site[k] = old | another ? instruction_.site : site[k];
+        }
+        page_.newest_reader = std::max({page_.newest_reader, warp, mine | kCellLane});
+        return true;
+    }
+
+    // All readers of the row are of one stamp, and not of this one.
+    template <class Count>
+    bool row_replaced(std::uint32_t first, Count count, const Cell* lanes, Cell mine) {
+        Cell* reader = &page_.reader[first];
+        const Stamp then = stamp(reader[0]);
+        const ThreadBlock& block = *warp_.block;
+        const bool here = then.reach != Reach::grid && then.block == block.linear;
+        if (!here && warp_.order) return false;  // what is known about other blocks, each lane knows by itself
+        if (here && then.reach != Reach::block && then.warp == warp_.number && then.warp_epoch == warp_.epoch &&
+            then.epoch == block.epoch)
+            return false;
+        const bool over =
+            here && (then.epoch < block.epoch || (then.reach != Reach::block && then.warp == warp_.number));
+        const Cell many = over ? 0 : wider(reader[0]);
+        for (std::uint32_t k = 0; k < count; ++k) reader[k] = over ? mine + lanes[k] : many;
+        std::fill_n(&page_.reader_site[first], count, instruction_.site);
+        page_.newest_reader = std::max(page_.newest_reader, over ? mine | kCellLane : many);
+        return true;
+    }
+
+    // Does the store leave every cell as it is that somebody else has touched?
+    template <class Count>
+    bool changes_nothing(std::uint32_t first, Count count, const Cell* lanes, Cell first_lane,
+                         const std::byte* stored) const {
+        const Cell mine = marks_.mine + first_lane;
+        const std::uint32_t bytes = 1u << page_.shift;
+        const std::byte* held = region_.data + page_offset_ + (std::uint64_t{first} << page_.shift);
+        for (std::uint32_t k = 0; k < count; ++k) {
+            const auto foreign = [&](Cell cell) { return cell >= marks_.floor && cell != mine + lanes[k]; };
+            if (!foreign(page_.writer[first + k]) && !foreign(page_.reader[first + k])) continue;
+            if (!page_.all_valid((first + k) << page_.shift, bytes)) return false;
+            if (std::memcmp(held + std::size_t{k} * bytes, stored + std::size_t{k} * bytes, bytes) != 0) return false;
+        }
+        return true;
+    }
+
     // Does what `cell` stands for happen before what `lane` does now?
     bool ordered(Cell cell, int lane) const {
         if (cell < marks_.floor) return true;
         const Stamp& then = stamp(cell);
         const ThreadBlock& block = *warp_.block;
-        if (then.reach == Reach::grid || then.block != block.linear) return false;
-        if (then.epoch < block.epoch) return true;
-        if (then.reach == Reach::block || then.warp != warp_.number) return false;
-        if (then.warp_epoch < warp_.epoch) return true;
-        return then.reach == Reach::thread && (cell & kCellLane) == static_cast<Cell>(lane);
+        if (then.reach != Reach::grid && then.block == block.linear) {
+            if (then.epoch < block.epoch) return true;
+            if (then.reach != Reach::block && then.warp == warp_.number) {
+                if (then.warp_epoch < warp_.epoch) return true;
+                if (then.reach == Reach::thread && (cell & kCellLane) == static_cast<Cell>(lane)) return true;
+            }
+        }
+        return knows(warp_, lane, cell, then);
+    }
+
+    // Are both accesses of the kind that may meet: atomic, or at least relaxed, for each other?
+    bool may_meet(Cell cell) const {
+        if (!(cell & marks_.strong)) return false;
+        const Stamp& then = stamp(cell);
+        const bool here = then.reach != Reach::grid && then.block == warp_.block->linear;
+        if (instruction_.strength.block_only && !here) return false;
+        // Lanes of one warp that rely on `volatile` rely on running in step, which no GPU promises any more.
+        return !(instruction_.strength.is_volatile && region_.space == Space::shared && here &&
+                 then.reach != Reach::block && then.warp == warp_.number);
     }
 
     void read(std::uint32_t k, int lane, bool several) {
         const Cell writer = page_.writer[k];
         const Cell mine = several ? marks_.warp_many : marks_.mine | static_cast<Cell>(lane);
         if (writer >= marks_.floor) {
-            if (!ordered(writer, lane) || (several && !ordered(writer, lane == 0 ? 1 : 0)))
+            if (!may_meet(writer) && (!ordered(writer, lane) || (several && !ordered(writer, lane == 0 ? 1 : 0))))
                 race(k, lane, writer, page_.writer_site[k], true);
             else if (kind_ == AccessKind::read_only)
                 changed_under_promise(k, lane, writer);
@@ -154,28 +252,31 @@ class PieceCheck {
         if (reader == mine) return;
         reader = ordered(reader, lane) && !(several && stamp_is_mine(reader)) ? mine : wider(reader);
         page_.reader_site[k] = instruction_.site;
+        page_.newest_reader = std::max(page_.newest_reader, reader);
     }
 
     bool stamp_is_mine(Cell cell) const { return cell >= marks_.floor && (cell >> kCellShift) == warp_.stamp; }
 
     // The cell for "those that `reader` stands for, and this warp".
     Cell wider(Cell reader) {
+        const Cell strong = reader & marks_.strong;
         const Stamp& then = stamp(reader);
-        if (then.reach == Reach::grid || then.block != warp_.block->linear) return marks_.grid_many;
-        if (then.reach == Reach::block || then.warp != warp_.number) return block_many(warp_, marks_);
-        return marks_.warp_many;
+        const Cell many = then.reach == Reach::grid || then.block != warp_.block->linear ? marks_.grid_many
+                          : then.reach == Reach::block || then.warp != warp_.number      ? block_many(warp_, marks_)
+                                                                                         : marks_.warp_many;
+        return (many & ~kCellAtomic) | strong;
     }
 
     void write(std::uint32_t k, int lane, bool same) {
-        const Cell mine = marks_.mine | static_cast<Cell>(lane) | (kind_ == AccessKind::atomic ? kCellAtomic : 0);
+        const Cell mine = marks_.mine | static_cast<Cell>(lane);
         const Cell writer = page_.writer[k], reader = page_.reader[k];
-        const bool both_atomic = kind_ == AccessKind::atomic && (writer & kCellAtomic);
-        if (!same && !both_atomic && !ordered(writer, lane))
+        if (!same && !may_meet(writer) && !ordered(writer, lane))
             race(k, lane, writer, page_.writer_site[k], true);
-        else if (!same && !ordered(reader, lane))
+        else if (!same && !may_meet(reader) && !ordered(reader, lane))
             race(k, lane, reader, page_.reader_site[k], false);
         page_.writer[k] = mine;
         page_.writer_site[k] = instruction_.site;
+        page_.newest_writer = std::max(page_.newest_writer, mine);
     }
 
     Finding describe(Fault fault, std::uint32_t k) const {
@@ -230,6 +331,20 @@ int shift_for(std::uint32_t piece) {
     return piece >= 4 ? 2 : piece == 2 ? 1 : 0;
 }
 
+// The part of a row that lies in one page: `here` bytes of it, `done` bytes behind its start. True where it is done.
+bool row_in_page(PieceCheck& check, Page& page, AccessKind kind, std::uint32_t from, std::uint32_t here,
+                 std::uint32_t done, std::uint32_t piece, int first_lane, const std::byte* stored) {
+    const std::uint32_t cells_per_lane = piece >> page.shift;
+    const bool load = kind != AccessKind::write;
+    if (cells_per_lane > 4 || (load && !page.all_valid(from, here))) return false;
+    const Cell* lanes = lane_pattern(cells_per_lane) + (done >> page.shift);
+    const auto lane = static_cast<Cell>(first_lane);
+    return with_count(here >> page.shift, [&](auto count) {
+        return load ? check.row_read(from >> page.shift, count, lanes, lane)
+                    : check.row_write(from >> page.shift, count, lanes, lane, stored + done);
+    });
+}
+
 }  // namespace
 
 void check_piece(Warp& warp, const Instruction& instruction, Region& region, std::uint64_t offset, std::uint32_t bytes,
@@ -260,19 +375,8 @@ void check_row(Warp& warp, const Instruction& instruction, Region& region, std::
         const auto from = static_cast<std::uint32_t>((offset + done) % kPageBytes);
         const std::uint32_t here = std::min<std::uint32_t>(bytes - done, kPageBytes - from);
         PieceCheck check(warp, instruction, region, page, offset + done - from, kind);
-        const bool load = kind != AccessKind::write;
-        const std::uint32_t first = from >> page.shift, count = here >> page.shift;
-        const std::uint32_t cells_per_lane = piece >> page.shift;
-        bool plain = cells_per_lane <= 4 && (!load || page.all_valid(from, here));
-        if (plain) {
-            const Cell* lanes = lane_pattern(cells_per_lane) + (done >> page.shift);
-            const bool same = !load && page.all_valid(from, here) &&
-                              std::memcmp(region.data + offset + done, stored + done, here) == 0;
-            plain = load ? check.row_read(first, count, lanes, static_cast<Cell>(first_lane))
-                         : check.row_write(first, count, lanes, static_cast<Cell>(first_lane), same);
-        }
-        if (plain) {
-            if (!load) page.set_valid(from, here);
+        if (row_in_page(check, page, kind, from, here, done, piece, first_lane, stored)) {
+            if (kind == AccessKind::write) page.set_valid(from, here);
         } else {
             for (std::uint32_t at = done; at < done + here;) {
                 const std::uint32_t part = std::min(piece - at % piece, done + here - at);

@@ -24,4 +24,10 @@ Cost row_sectors(std::uint64_t address, std::uint64_t total);
 // the address. Source: NVIDIA developer forum, topic 77228; measured there for compute capability 7.0 to 7.5.
 Cost shared_wavefronts(const std::uint64_t* address, LaneMask lanes, std::uint32_t bytes);
 
+// The same where all lanes touch one address.
+inline Cost uniform_wavefronts(LaneMask lanes, std::uint32_t bytes) {
+    const std::uint64_t groups = bytes < 16 ? 1 : ((lanes & 0xffffu) != 0) + ((lanes >> 16) != 0);
+    return {groups, groups};
+}
+
 }  // namespace simt

@@ -34,17 +34,24 @@ void run_on_workers(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
         if (worker->failure) std::rethrow_exception(worker->failure);
 }
 
-void add_up(Worker& total, const Worker& one) {
-    for (std::size_t i = 0; i < total.accesses.size(); ++i) {
-        AccessCount& to = total.accesses[i];
-        const AccessCount& from = one.accesses[i];
+void add_up(std::vector<AccessCount>& total, const std::vector<AccessCount>& one) {
+    for (std::size_t i = 0; i < total.size(); ++i) {
+        AccessCount& to = total[i];
+        const AccessCount& from = one[i];
         to.requests += from.requests;
         to.lanes += from.lanes;
         to.sectors += from.sectors;
         to.ideal_sectors += from.ideal_sectors;
         to.wavefronts += from.wavefronts;
         to.ideal_wavefronts += from.ideal_wavefronts;
+        to.many_regions |= from.many_regions || (to.hint && from.hint && to.hint != from.hint);
+        if (!to.hint) to.hint = from.hint;
     }
+}
+
+void add_up(Worker& total, const Worker& one) {
+    add_up(total.accesses, one.accesses);
+    add_up(total.wide, one.wide);
     for (std::size_t i = 0; i < total.blocks.size(); ++i) {
         total.blocks[i].runs += one.blocks[i].runs;
         total.blocks[i].lanes += one.blocks[i].lanes;
@@ -114,9 +121,22 @@ void Device::allocate(std::uint64_t address, std::uint64_t bytes) {
     memory_.nearest(address)->owned = std::move(memory);
 }
 
+void Device::add_sparse(const std::string& name, std::uint64_t address, std::uint64_t bytes, const Fill& fill,
+                        bool writable) {
+    if (fill.type > ElementType::i32 || fill.kind > FillKind::byte)
+        throw ProgramError("buffer " + name + " is of a type that cannot be filled");
+    OwnedMemory memory = sparse_memory(bytes);
+    add_buffer(name, address, bytes, memory.get(), false, writable);
+    Region& region = region_for(address, bytes, "a buffer");
+    region.owned = std::move(memory);
+    region.sparse = true;
+    region.shadow.fill_later(fill);
+}
+
 void Device::free(std::uint64_t address) {
     AddressSpace freed;
-    memory_.take_if([address](const Region& region) { return region.base == address && region.owned; }, freed);
+    memory_.take_if(
+        [address](const Region& region) { return region.base == address && region.owned && !region.sparse; }, freed);
     for (const auto& region : freed.all()) owned_bytes_ -= region->size;
 }
 
@@ -124,7 +144,7 @@ void Device::remove_buffers() {
     AddressSpace kept;
     memory_.take_if([](const Region& region) { return region.base >= kVariableBase; }, kept);
     for (const auto& region : memory_.all())
-        if (region->owned) owned_bytes_ -= region->size;
+        if (region->owned && !region->sparse) owned_bytes_ -= region->size;
     memory_ = std::move(kept);
 }
 
@@ -156,7 +176,9 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
     launch.dynamic_shared = dynamic_shared;
     launch.parameters = std::move(parameters);
     launch.options = options;
-    launch.blocks = grid.volume();
+    for (const std::uint64_t one : options.blocks)
+        if (one >= grid.volume()) throw ProgramError("a chosen block lies outside the grid of kernel " + kernel);
+    launch.blocks = options.blocks.empty() ? grid.volume() : options.blocks.size();
     launch.warps_per_block = static_cast<std::uint32_t>((block.volume() + kLanes - 1) / kLanes);
     launch.floor = stamps_.frontier() << kCellShift;
     if (options.order == Order::shuffled) shuffle(launch);
@@ -176,6 +198,7 @@ void Device::collect(const Launch& launch, const std::vector<std::unique_ptr<Wor
     std::stable_sort(total.printed.begin(), total.printed.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     reports_.push_back(launch_report(launch, total));
+    if (launch.options.trace_most != 0) trace_ = trace_report(launch);
 }
 
 Region& Device::region_for(std::uint64_t address, std::uint64_t bytes, const char* what) {
@@ -191,9 +214,33 @@ void Device::set(std::uint64_t address, std::uint64_t value, std::uint32_t eleme
         throw ProgramError("a fill of impossible size");
     const std::uint64_t bytes = count * element_bytes;
     Region& region = region_for(address, bytes, "a fill");
+    if (region.sparse && bytes == region.size && element_bytes == 1) {
+        set_sparse(region, static_cast<std::uint8_t>(value));
+        return;
+    }
     for (std::uint64_t at = 0; at < bytes; at += element_bytes)
         std::memcpy(region.data + (address - region.base) + at, &value, element_bytes);
     region.shadow.mark_valid(address - region.base, bytes);
+}
+
+// All of it, but only the pages that were touched are written now.
+void Device::set_sparse(Region& region, std::uint8_t value) {
+    for (std::uint64_t offset = 0; offset < region.size; offset += kPageBytes)
+        if (region.shadow.page_if_made(offset)) {
+            const std::uint64_t bytes = std::min(kPageBytes, region.size - offset);
+            std::memset(region.data + offset, value, bytes);
+            region.shadow.mark_valid(offset, bytes);
+        }
+    region.shadow.fill_later({FillKind::byte, ElementType::f32, value});
+}
+
+void Device::read(std::uint64_t from, std::uint64_t bytes, std::byte* to) {
+    if (bytes == 0) return;
+    Region& region = region_for(from, bytes, "a read");
+    for (std::uint64_t at = from - region.base; at < from - region.base + bytes;
+         at = (at / kPageBytes + 1) * kPageBytes)
+        region.shadow.page(at);  // its values are there from now on
+    std::memcpy(to, region.data + (from - region.base), bytes);
 }
 
 void Device::copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {

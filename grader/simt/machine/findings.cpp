@@ -20,6 +20,8 @@ const char* fault_name(Fault fault) {
             return "barrier_divergence";
         case Fault::deadlock:
             return "deadlock";
+        case Fault::bad_sync_mask:
+            return "bad_sync_mask";
         case Fault::endless_loop:
             return "endless_loop";
         case Fault::redundant_traffic:

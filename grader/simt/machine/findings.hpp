@@ -19,6 +19,7 @@ enum class Fault : std::uint8_t {
     read_only_violation,
     barrier_divergence,
     deadlock,
+    bad_sync_mask,
     endless_loop,
     redundant_traffic,
     device_trap,
@@ -41,7 +42,9 @@ struct Finding {
     bool other_known = false;  // other_block and other_thread name one thread
     std::uint64_t other_block = 0;
     std::uint32_t other_thread = 0;
-    std::string text;  // instruction or register
+    std::string text;                       // instruction, register, or what kind of fault
+    std::uint32_t mask = 0, lanes = 0;      // bad_sync_mask: what was named, and which of it is missing
+    std::uint32_t waiting = 0, wanted = 0;  // deadlock: threads at the barrier
     std::uint64_t count = 0, blocks = 0;
     std::uint64_t last_block = ~0ull;
 };

@@ -2,6 +2,8 @@
 //
 // Each operation is done in double and rounded once: a product of two such numbers is exact there, and what a sum loses
 // is kept as "round to odd" (rounding.hpp), so that the last rounding is the only one.
+#include "half.hpp"
+
 #include <cmath>
 
 #include "elementwise.hpp"
@@ -10,44 +12,6 @@
 
 namespace simt {
 namespace {
-
-struct F16 {
-    static constexpr int significand = 11, bias = 15;
-    static constexpr std::uint32_t infinity = 0x7c00;
-};
-struct Bf16 {
-    static constexpr int significand = 8, bias = 127;
-    static constexpr std::uint32_t infinity = 0x7f80;
-};
-constexpr std::uint32_t kSign = 0x8000, kNan16 = 0x7fff;
-
-template <class F>
-double value_of(std::uint32_t bits) {
-    const std::uint32_t magnitude = bits & 0x7fff, top = magnitude >> (F::significand - 1);
-    const auto fraction = static_cast<double>(magnitude & ((1u << (F::significand - 1)) - 1));
-    if (magnitude > F::infinity) return std::numeric_limits<double>::quiet_NaN();
-    const double size = magnitude == F::infinity ? std::numeric_limits<double>::infinity()
-                        : top == 0               ? std::ldexp(fraction, 2 - F::bias - F::significand)
-                                                 : std::ldexp(fraction + (1u << (F::significand - 1)),
-                                                              static_cast<int>(top) + 1 - F::bias - F::significand);
-    return bits & kSign ? -size : size;
-}
-
-// To nearest even, or toward zero.
-template <class F>
-std::uint32_t bits_of(double value, bool toward_zero = false) {
-    if (value != value) return kNan16;
-    const std::uint32_t sign = std::signbit(value) ? kSign : 0;
-    const double size = std::abs(value);
-    if (size == 0 || std::isinf(size)) return sign | (size == 0 ? 0 : F::infinity);
-    const int exponent = std::max(std::ilogb(size), 1 - F::bias);
-    const double count = std::ldexp(size, F::significand - 1 - exponent);  // of units in the last place: exact
-    const auto whole = static_cast<std::uint64_t>(toward_zero ? std::floor(count) : std::nearbyint(count));
-    // A carry runs into the exponent by itself.
-    const std::uint64_t bits = whole + (static_cast<std::uint64_t>(exponent + F::bias - 1) << (F::significand - 1));
-    if (bits < F::infinity) return sign | static_cast<std::uint32_t>(bits);
-    return sign | (toward_zero ? F::infinity - 1 : F::infinity);
-}
 
 struct Sum {
     double operator()(double a, double b) const { return a + b; }

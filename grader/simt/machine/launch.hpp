@@ -16,12 +16,27 @@ namespace simt {
 
 enum class Order : std::uint32_t { forward, reverse, shuffled };
 
+// One memory access of the thread that is watched.
+struct TraceEntry {
+    const Function* function = nullptr;
+    std::uint16_t site = 0, text = 0;
+    const char* space = "";
+    std::string region;
+    std::uint64_t offset = 0;
+    bool write = false;
+    std::vector<std::byte> value;  // read, or stored; of an atomic what it left
+};
+
 struct LaunchOptions {
     Order order = Order::forward;
     std::uint64_t seed = 0;
     std::uint32_t workers = 1;
-    std::uint64_t warp_budget = 0;    // instructions one warp may issue; 0 = no bound
-    std::uint64_t launch_budget = 0;  // all warps together; 0 = no bound
+    std::uint64_t warp_budget = 0;      // instructions one warp may issue; 0 = no bound
+    std::uint64_t launch_budget = 0;    // all warps together; 0 = no bound
+    std::vector<std::uint64_t> blocks;  // run these alone; empty: all
+    std::uint64_t trace_block = 0;
+    std::uint32_t trace_thread = 0;
+    std::size_t trace_most = 0;  // accesses of that thread to note; 0: none
 };
 
 struct Launch {
@@ -42,6 +57,10 @@ struct Launch {
     std::atomic<std::uint64_t> issued{0};
     std::atomic<bool> stop{false};  // a fault after which nothing sensible can run
     bool parallel = false;
+    std::atomic<bool> fenced{false};      // some thread has: from now on strong accesses are followed
+    std::atomic<bool> order_lost{false};  // more was published than is kept: no more races between blocks are told
+    PublishedKnowledge published;
+    std::vector<TraceEntry> trace;
 };
 
 class Device {
@@ -51,6 +70,9 @@ class Device {
     void add_buffer(const std::string& name, std::uint64_t address, std::uint64_t bytes, std::byte* memory,
                     bool initialised, bool writable);
     void allocate(std::uint64_t address, std::uint64_t bytes);  // memory of the device's own
+    // Memory that is there where it is touched, with the values that `fill` says.
+    void add_sparse(const std::string& name, std::uint64_t address, std::uint64_t bytes, const Fill& fill,
+                    bool writable);
     void free(std::uint64_t address);
     void remove_buffers();  // the module's variables stay
     void launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint32_t dynamic_shared,
@@ -58,6 +80,7 @@ class Device {
     void set(std::uint64_t address, std::uint64_t value, std::uint32_t element_bytes, std::uint64_t count);
     void copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
     void write(std::uint64_t to, const std::byte* from, std::uint64_t bytes);
+    void read(std::uint64_t from, std::uint64_t bytes, std::byte* to);
 
     std::uint64_t variable_address(std::uint32_t variable) const { return variable_addresses_[variable]; }
     std::uint64_t variable_address(const std::string& name) const;
@@ -65,11 +88,15 @@ class Device {
     StampTable& stamps() { return stamps_; }
     std::string report();  // JSON: findings and counters since the last report
     std::string unwritten(const std::string& buffer, std::uint64_t element_bytes) const;  // JSON
-    std::string last_writer(std::uint64_t address) const;  // JSON, "null" when there is none
+    // JSON: ranges of elements of a sparse buffer that something has written, at most `most` of them.
+    std::string written(const std::string& buffer, std::uint64_t element_bytes, std::uint64_t most) const;
+    std::string last_writer(std::uint64_t address) const;                 // JSON, "null" when there is none
+    std::string trace() const { return trace_.empty() ? "[]" : trace_; }  // JSON: of the last launch that was watched
 
   private:
     Region& region_for(std::uint64_t address, std::uint64_t bytes, const char* what);
     void place_variables();
+    void set_sparse(Region& region, std::uint8_t value);
     OwnedMemory owned_memory(std::uint64_t bytes);
     void collect(const Launch& launch, const std::vector<std::unique_ptr<Worker>>& workers);
 
@@ -79,10 +106,12 @@ class Device {
     StampTable stamps_;
     std::vector<std::uint64_t> variable_addresses_;
     std::vector<std::string> reports_;  // one JSON object a launch
+    std::string trace_;
 };
 
 void run_worker(Launch& launch, Worker& worker);                               // scheduler.cpp
 std::uint32_t take_stamp(Launch& launch, Worker& worker, const Stamp& stamp);  // scheduler.cpp; with its twin
 std::string launch_report(const Launch& launch, const Worker& total);          // report.cpp
+std::string trace_report(const Launch& launch);                                // report.cpp
 
 }  // namespace simt

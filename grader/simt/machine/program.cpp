@@ -60,7 +60,7 @@ class Reader {
 enum OperandKind : std::uint32_t { r32, r64, pred, constant32, constant64, predicate_constant, sink = 6, negated = 7 };
 
 struct RawInstruction {
-    std::uint32_t op, site, guard;
+    std::uint32_t op, site, guard, compiled;
     std::vector<std::uint32_t> operands;
     std::int64_t immediate;
 };
@@ -68,6 +68,35 @@ struct RawInstruction {
 struct RawBlock {
     std::uint32_t first, count, next;
 };
+
+// The name of a memory instruction without its semantics and scope, which `strength` receives. Other names stay.
+std::string without_strength(const std::string& name, Strength& strength) {
+    if (name.starts_with("fence.") || name.starts_with("membar.")) strength.block_only = name.ends_with(".cta");
+    const bool atomic = name.starts_with("atom.") || name.starts_with("red.");
+    if (!atomic && !name.starts_with("ld.") && !name.starts_with("st.")) return name;
+    strength.ordered = atomic;
+    std::string rest;
+    for (std::size_t from = 0; from <= name.size();) {
+        const std::size_t end = std::min(name.find('.', from), name.size());
+        const std::string_view part = std::string_view(name).substr(from, end - from);
+        from = end + 1;
+        if (part == "volatile" || part == "mmio")
+            strength.ordered = strength.is_volatile = true;
+        else if (part == "relaxed")
+            strength.ordered = true;
+        else if (part == "acquire" || part == "release" || part == "acq_rel") {
+            strength.ordered = true;
+            strength.acquires |= part != "release";
+            strength.releases |= part != "acquire";
+        } else if (part == "cta")
+            strength.block_only = true;
+        else if (part != "gpu" && part != "sys" && part != "cluster") {
+            if (!rest.empty()) rest += '.';
+            rest += part;
+        }
+    }
+    return rest;
+}
 
 // Turns one function's operands and instructions into their running form.
 class FunctionDecoder {
@@ -83,13 +112,23 @@ class FunctionDecoder {
         result.guard = guard(raw.guard);
         result.site = static_cast<std::uint16_t>(raw.site < program_.sites.size() && raw.site < 65536 ? raw.site : 0);
         result.index = index;
-        const Operation* operation = operations().find(name);
+        result.compiled = width(raw.compiled);
+        const Operation* operation =
+            operations().find(without_strength(name, result.strength) + (is_tracked(raw, name) ? ".tracked" : ""));
         result.run = operation ? operation->run : report_unsupported;
         result.text = static_cast<std::uint16_t>(unsupported_text(raw, name == "unsupported"));
         if (operation) place(raw, operation->operands, name, result);
         if (name == "mov.variable" && (raw.immediate < 0 || raw.immediate >= std::int64_t(program_.variables.size())))
             fail("mov.variable names a variable that is not there");
         return result;
+    }
+
+    // 0 and the widths that accesses have, or kUnknownWidth.
+    std::uint8_t width(std::uint32_t compiled) const {
+        if (compiled == 0xffffffff) return kUnknownWidth;
+        if (compiled > 16 || (compiled & (compiled - 1)) != 0)
+            fail("an instruction was compiled to a width that no access has");
+        return static_cast<std::uint8_t>(compiled);
     }
 
     // The predicate that guards a branch or an exit: same coding as Instruction::guard.
@@ -114,6 +153,13 @@ class FunctionDecoder {
     }
 
     [[noreturn]] void fail(const std::string& what) const { throw ProgramError(function_.name + ": " + what); }
+
+  private:
+  public:
+    // A shuffle that moves, beside the value, the mask of lanes that have one.
+    static bool is_tracked(const RawInstruction& raw, const std::string& name) {
+        return raw.operands.size() == 8 && name.starts_with("shfl.");
+    }
 
   private:
     std::uint32_t unsupported_text(const RawInstruction& raw, bool carries_text) const {
@@ -187,10 +233,20 @@ Ending ending_of(const std::string& name) {
     if (name == "call.indirect") return Ending::call_indirect;
     if (name == "ret") return Ending::give_back;
     if (name == "exit") return Ending::leave;
-    if (name == "bar.sync") return Ending::barrier;
-    if (name == "bar.warp.sync") return Ending::warp_barrier;
+    if (name == "bar.warp.sync") return Ending::collective;
+    const bool barrier = name.starts_with("bar.") || name.starts_with("barrier.");
+    if (barrier && !name.ends_with(".arrive")) return Ending::barrier;
+    for (const char* collective : {"shfl.sync.", "vote.sync.", "match.", "redux.sync.", "elect.sync"})
+        if (name.starts_with(collective)) return Ending::collective;
     if (name == "trap") return Ending::trap;
     return Ending::fall_through;
+}
+
+BarrierKind barrier_kind(const std::string& name) {
+    if (name.ends_with(".red.popc.u32")) return BarrierKind::count;
+    if (name.ends_with(".red.and.pred")) return BarrierKind::all;
+    if (name.ends_with(".red.or.pred")) return BarrierKind::any;
+    return BarrierKind::sync;
 }
 
 void fill_constants(Function& function, const std::vector<std::uint32_t>& narrow,
@@ -236,12 +292,22 @@ void decode_blocks(Program& program, Function& function, const FunctionDecoder& 
                     decoder.fail("a branch leads nowhere");
                 block.target = static_cast<std::uint32_t>(instruction.immediate);
             }
+            if (ending == Ending::barrier) {
+                block.barrier = barrier_kind(program.op_names[instruction.op]);
+                block.aligned = program.op_names[instruction.op].starts_with("bar.");
+            }
+            if (ending == Ending::collective) {
+                const bool tracked = FunctionDecoder::is_tracked(instruction, program.op_names[instruction.op]);
+                block.is_warp_barrier = program.op_names[instruction.op] == "bar.warp.sync";
+                block.mask_operand = static_cast<std::uint8_t>(
+                    std::clamp<std::size_t>(instruction.operands.size(), 1, 8) - (tracked ? 2 : 1));
+            }
             if (ending == Ending::jump) block.target = decoder.jump_table(instruction, narrow, blocks.size());
         }
         block.count = static_cast<std::uint32_t>(function.instructions.size()) - block.first;
         const bool may_stay = block.last.guard != 0 || block.ending == Ending::fall_through ||
                               block.ending == Ending::call || block.ending == Ending::call_indirect ||
-                              block.ending == Ending::barrier || block.ending == Ending::warp_barrier;
+                              block.ending == Ending::barrier || block.ending == Ending::collective;
         if (block.next >= blocks.size() && (block.next != kNoBlock || may_stay)) decoder.fail("a block leads nowhere");
         function.blocks.push_back(block);
     }
@@ -253,6 +319,7 @@ RawInstruction read_instruction(Reader& in) {
     raw.op = in.u32();
     raw.site = in.u32();
     raw.guard = in.u32();
+    raw.compiled = in.u32();
     raw.operands = in.list([&in] { return in.u32(); });
     raw.immediate = in.number<std::int64_t>();
     return raw;
@@ -347,6 +414,9 @@ const OperationTable& operations() {
         add_convert_operations(made);
         add_half_operations(made);
         add_memory_operations(made);
+        add_atomic_operations(made);
+        add_collective_operations(made);
+        add_ordering_operations(made);
         add_frame_operations(made);
         add_system_operations(made);
         add_control_operations(made);
@@ -362,7 +432,11 @@ const Function* Program::entry(const std::string& name) const {
 }
 
 std::unique_ptr<Program> load_program(const std::string& path) {
-    Reader in(whole_file(path));
+    return decode_program(whole_file(path), path);
+}
+
+std::unique_ptr<Program> decode_program(std::vector<char> bytes, const std::string& path) {
+    Reader in(std::move(bytes));
     for (const char expected : kMagic)
         if (in.number<char>() != expected) throw ProgramError(path + " is not a lowered program");
     const std::uint32_t version = in.u32();
@@ -378,6 +452,7 @@ std::unique_ptr<Program> load_program(const std::string& path) {
         site.file = in.text();
         site.file_line = in.u32();
         site.function = in.text();
+        site.own = site.line == site.file_line;
         return site;
     });
     if (program->sites.empty()) program->sites.emplace_back();

@@ -19,7 +19,8 @@ struct Warp;
 struct Instruction;
 using Handler = void (*)(Warp&, const Instruction&);
 
-inline constexpr std::uint32_t kProgramVersion = 1;
+inline constexpr std::uint32_t kProgramVersion = 2;
+inline constexpr std::uint8_t kUnknownWidth = 255;  // Instruction::compiled
 inline constexpr std::uint32_t kNoBlock = 0xffffffffu;
 inline constexpr std::uint32_t kConstantFile = 0x80000000u;   // operand lies in the constant file, not in the registers
 inline constexpr std::uint32_t kNarrowAddress = 0x40000000u;  // the address operand is a 32-bit register
@@ -39,6 +40,7 @@ struct Site {
     std::string file;
     std::uint32_t file_line = 0;
     std::string function;
+    bool own = false;  // the code itself stands in the learner's file
 };
 
 struct Relocation {
@@ -56,6 +58,15 @@ struct Variable {
     std::vector<Relocation> relocations;
 };
 
+// What PTX calls the semantics and the scope of a memory instruction: `st.release.gpu`, `atom.acq_rel.cta`,
+// `ld.volatile`.
+struct Strength {
+    bool ordered : 1 = false;  // relaxed or stronger: two such accesses are no race
+    bool is_volatile : 1 = false;
+    bool releases : 1 = false, acquires : 1 = false;
+    bool block_only : 1 = false;  // scope .cta
+};
+
 // One cache line. Register operands are byte offsets into the warp's register file (or, with kConstantFile, into the
 // function's constants); predicate operands are slots.
 struct alignas(64) Instruction {
@@ -66,7 +77,10 @@ struct alignas(64) Instruction {
     std::uint16_t site = 0;
     std::uint16_t text = 0;   // index into Program::op_names
     std::uint32_t index = 0;  // place in Program::instruction_count: where its counters are
+    Strength strength;                      // of a memory instruction or a fence
+    std::uint8_t compiled = kUnknownWidth;  // bytes a lane moves in the machine instruction made of it; 0: none
 };
+static_assert(sizeof(Instruction) == 64);
 
 enum class Ending : std::uint8_t {
     fall_through,
@@ -77,14 +91,21 @@ enum class Ending : std::uint8_t {
     give_back,  // ret
     leave,      // exit
     barrier,
-    warp_barrier,
+    collective,  // waits for the lanes of its warp that its mask names
     trap,
 };
+
+// What a barrier gives its threads: nothing, or what it makes of a predicate of each.
+enum class BarrierKind : std::uint8_t { sync, count, all, any };
 
 struct Block {
     std::uint32_t first = 0, count = 0;  // straight-line instructions, the ending apart
     std::uint32_t next = kNoBlock;
     Ending ending = Ending::fall_through;
+    BarrierKind barrier = BarrierKind::sync;
+    bool aligned = false;             // a barrier for whole warps only
+    bool is_warp_barrier = false;     // a collective that orders memory: __syncwarp
+    std::uint8_t mask_operand = 0;    // of a collective: which operand names the lanes
     std::uint32_t target = kNoBlock;  // of a branch; of a call the function, of a jump its table
     Instruction last;                 // the ending itself, where it is an instruction
     std::uint32_t issued = 0;         // instructions a warp issues when it runs the block, the ending included
@@ -140,5 +161,6 @@ struct Program {
 
 // Reads `path`. Throws ProgramError with one sentence that says what does not fit.
 std::unique_ptr<Program> load_program(const std::string& path);
+std::unique_ptr<Program> decode_program(std::vector<char> bytes, const std::string& path);
 
 }  // namespace simt

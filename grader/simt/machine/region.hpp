@@ -1,6 +1,8 @@
 // Region: a piece of memory with its true size: a buffer, a module's variable, a block's shared memory.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -16,7 +18,14 @@ namespace simt {
 enum class Space : std::uint8_t { global, constant, shared };
 
 struct FreeMemory {
-    void operator()(std::byte* memory) const { std::free(memory); }
+    std::uint64_t mapped = 0;  // bytes of a mapping; 0: from the heap
+
+    void operator()(std::byte* memory) const {
+        if (mapped != 0)
+            ::munmap(memory, mapped);
+        else
+            std::free(memory);
+    }
 };
 using OwnedMemory = std::unique_ptr<std::byte[], FreeMemory>;
 
@@ -25,6 +34,14 @@ inline OwnedMemory zeroed_memory(std::uint64_t bytes) {
     OwnedMemory memory(static_cast<std::byte*>(std::calloc(std::max<std::uint64_t>(bytes, 1), 1)));
     if (!memory) throw std::bad_alloc();
     return memory;
+}
+
+// The same, where not even the addresses are promised memory: most of it is never touched.
+inline OwnedMemory sparse_memory(std::uint64_t bytes) {
+    bytes = std::max<std::uint64_t>(bytes, 1);
+    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    return OwnedMemory(static_cast<std::byte*>(memory), FreeMemory{bytes});
 }
 
 struct Region {
@@ -36,7 +53,7 @@ struct Region {
           base(address),
           size(bytes),
           data(memory),
-          shadow(bytes, initialised) {}
+          shadow(bytes, initialised, memory) {}
 
     // Whole access inside? Written so that nothing overflows.
     bool holds(std::uint64_t address, std::uint64_t bytes) const {
@@ -50,6 +67,7 @@ struct Region {
     std::byte* data;
     Shadow shadow;
     OwnedMemory owned;  // where the machine itself holds the memory
+    bool sparse = false;
 };
 
 // Generic addresses of shared and local memory: windows no buffer can lie in.

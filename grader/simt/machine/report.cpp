@@ -37,6 +37,8 @@ void finding_json(Json& json, const Launch& launch, const Finding& finding) {
         triple(json, "other_block", finding.other_block, launch.grid);
         triple(json, "other_thread", finding.other_thread, launch.block);
     }
+    if (finding.fault == Fault::bad_sync_mask) json.field("mask", finding.mask).field("lanes", finding.lanes);
+    if (finding.fault == Fault::deadlock) json.field("waiting", finding.waiting).field("wanted", finding.wanted);
     json.field("text", finding.text).field("count", finding.count).field("blocks", finding.blocks).close('}');
 }
 
@@ -96,7 +98,27 @@ class CounterReport {
             .field("requests", count.requests)
             .field("lanes", count.lanes);
         json.field("sectors", count.sectors).field("ideal_sectors", count.ideal_sectors);
-        json.field("wavefronts", count.wavefronts).field("ideal_wavefronts", count.ideal_wavefronts).close('}');
+        json.field("wavefronts", count.wavefronts).field("ideal_wavefronts", count.ideal_wavefronts);
+        json.key("buffer");
+        if (count.hint && !count.many_regions)
+            json.value(count.hint->name);
+        else
+            json.null();
+        compiled(json, instruction, count);
+        json.close('}');
+    }
+    // The same for the machine instruction that ptxas made of it: none, a wider one, or just this.
+    void compiled(Json& json, const Instruction& instruction, const AccessCount& count) const {
+        const AccessCount& wide = total_.wide[instruction.index];
+        const AccessCount& shown = instruction.compiled == 0 ? AccessCount{} : wide.requests > 0 ? wide : count;
+        json.key("compiled_bytes");
+        if (instruction.compiled == kUnknownWidth)
+            json.null();
+        else
+            json.value(std::uint32_t{instruction.compiled});
+        json.field("compiled_requests", shown.requests);
+        json.field("compiled_sectors", shown.sectors).field("compiled_ideal_sectors", shown.ideal_sectors);
+        json.field("compiled_wavefronts", shown.wavefronts).field("compiled_ideal_wavefronts", shown.ideal_wavefronts);
     }
 
     const Launch& launch_;
@@ -165,6 +187,50 @@ std::string Device::unwritten(const std::string& buffer, std::uint64_t element_b
     return json.close(']').close('}').text();
 }
 
+std::string Device::written(const std::string& buffer, std::uint64_t element_bytes, std::uint64_t most) const {
+    const Region* region = named(memory_, buffer);
+    if (!region || element_bytes == 0 || kPageBytes % element_bytes != 0)
+        throw ProgramError("no such buffer, or an element size that is no power of two: " + buffer);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+    for (std::uint64_t start = 0; start < region->size && ranges.size() <= most; start += kPageBytes) {
+        const Page* page = region->shadow.page_if_made(start);
+        const std::uint64_t end = std::min(region->size, start + kPageBytes);
+        for (std::uint64_t at = start; page && at + element_bytes <= end; at += element_bytes) {
+            if (page->writer[(at - start) >> page->shift] == 0) continue;
+            const std::uint64_t element = at / element_bytes;
+            if (!ranges.empty() && ranges.back().second + 1 == element)
+                ranges.back().second = element;
+            else
+                ranges.emplace_back(element, element);
+        }
+    }
+    ranges.resize(std::min<std::uint64_t>(ranges.size(), most));
+    Json json;
+    json.open('[');
+    for (const auto& [first, last] : ranges) json.open('[').value(first).value(last).close(']');
+    return json.close(']').text();
+}
+
+std::string trace_report(const Launch& launch) {
+    const Program& program = *launch.program;
+    Json json;
+    json.open('[');
+    for (const TraceEntry& entry : launch.trace) {
+        static constexpr char digits[] = "0123456789abcdef";
+        std::string value;
+        for (const std::byte byte : entry.value) {
+            value += digits[static_cast<unsigned>(byte) >> 4];
+            value += digits[static_cast<unsigned>(byte) & 15];
+        }
+        json.open('{');
+        place(json, program, "line", entry.site);
+        json.field("op", program.op_names[entry.text]).field("function", entry.function->name);
+        json.field("space", entry.space).field("region", entry.region).field("offset", entry.offset);
+        json.field("write", entry.write).field("value", value).close('}');
+    }
+    return json.close(']').text();
+}
+
 std::string Device::last_writer(std::uint64_t address) const {
     Json json;
     const Region* region = memory_.nearest(address);
@@ -174,6 +240,8 @@ std::string Device::last_writer(std::uint64_t address) const {
     if (!page || page->writer[cell] == 0) return json.null().text();
     json.open('{');
     place(json, *program_, "line", page->writer_site[cell]);
+    if (const Stamp& stamp = stamps_[page->writer[cell] >> kCellShift]; stamp.reach == Reach::thread)
+        json.field("block", stamp.block).field("thread", stamp.warp * kLanes + (page->writer[cell] & kCellLane));
     return json.close('}').text();
 }
 

@@ -40,12 +40,6 @@ void Page::refine(int finer) {
     shift = finer;
 }
 
-bool Page::all_valid(std::uint32_t from, std::uint32_t count) const {
-    return initialised || over_words(from, count, [this](std::uint32_t word, std::uint64_t bits) {
-               return (valid[word] & bits) == bits;
-           });
-}
-
 void Page::set_valid(std::uint32_t from, std::uint32_t count) {
     if (initialised) return;
     over_words(from, count, [this](std::uint32_t word, std::uint64_t bits) {
@@ -61,8 +55,8 @@ void Page::clear_valid(std::uint32_t from, std::uint32_t count) {
     });
 }
 
-Shadow::Shadow(std::uint64_t bytes, bool initialised)
-    : pages_((bytes + kPageBytes - 1) / kPageBytes), initialised_(initialised) {}
+Shadow::Shadow(std::uint64_t bytes, bool initialised, std::byte* memory)
+    : pages_((bytes + kPageBytes - 1) / kPageBytes), bytes_(bytes), memory_(memory), initialised_(initialised) {}
 
 Shadow::~Shadow() {
     for (auto& page : pages_) delete page.load();
@@ -70,12 +64,20 @@ Shadow::~Shadow() {
 
 Page& Shadow::page(std::uint64_t offset) {
     std::atomic<Page*>& place = pages_[offset / kPageBytes];
-    Page* page = place.load(std::memory_order_acquire);
-    if (page) return *page;
+    if (Page* page = place.load(std::memory_order_acquire)) return *page;
+    const std::lock_guard guard(making_);  // nobody may see the page before its values are there
+    if (Page* page = place.load(std::memory_order_acquire)) return *page;
     auto made = std::make_unique<Page>();
     made->initialised = initialised_;
-    if (place.compare_exchange_strong(page, made.get(), std::memory_order_acq_rel)) return *made.release();
-    return *page;
+    const std::uint64_t start = offset / kPageBytes * kPageBytes;
+    fill_.write(memory_ + start, start, std::min(kPageBytes, bytes_ - start));
+    place.store(made.get(), std::memory_order_release);
+    return *made.release();
+}
+
+void Shadow::fill_later(const Fill& fill) {
+    fill_ = fill;
+    initialised_ = fill.kind != FillKind::nothing;
 }
 
 void Shadow::mark_valid(std::uint64_t offset, std::uint64_t bytes) {
@@ -93,6 +95,7 @@ void Shadow::forget_accesses() {
         if (Page* page = place.load()) {
             std::fill(page->writer.begin(), page->writer.end(), 0);
             std::fill(page->reader.begin(), page->reader.end(), 0);
+            page->newest_writer = page->newest_reader = 0;
         }
 }
 

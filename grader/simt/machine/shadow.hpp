@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
+#include "fill.hpp"
 #include "stamps.hpp"
 
 namespace simt {
@@ -21,11 +23,20 @@ struct Page {
     bool initialised = false;                   // all of it
     std::uint64_t valid[kPageBytes / 64] = {};  // a bit a byte
     std::vector<Cell> writer, reader;
+    Cell newest_writer = 0, newest_reader = 0;  // no cell of the page is larger
     std::vector<std::uint16_t> writer_site, reader_site;
 
     Page();
     void refine(int finer);
-    bool all_valid(std::uint32_t from, std::uint32_t count) const;
+    bool all_valid(std::uint32_t from, std::uint32_t count) const {
+        if (initialised) return true;
+        const std::uint32_t word = from / 64, end = (from + count - 1) / 64;
+        const std::uint64_t head = ~0ull << (from % 64), tail = ~0ull >> (63 - (from + count - 1) % 64);
+        if (word == end) return (~valid[word] & head & tail) == 0;
+        std::uint64_t missing = (~valid[word] & head) | (~valid[end] & tail);
+        for (std::uint32_t at = word + 1; at < end; ++at) missing |= ~valid[at];
+        return missing == 0;
+    }
     void set_valid(std::uint32_t from, std::uint32_t count);
     void clear_valid(std::uint32_t from, std::uint32_t count);
 };
@@ -49,7 +60,7 @@ class PageLock {
 // Shadow of one region. Pages are made on demand by several workers at once.
 class Shadow {
   public:
-    Shadow(std::uint64_t bytes, bool initialised);
+    Shadow(std::uint64_t bytes, bool initialised, std::byte* memory);
     ~Shadow();
     Shadow(const Shadow&) = delete;
     Shadow& operator=(const Shadow&) = delete;
@@ -60,11 +71,18 @@ class Shadow {
     }
     void mark_valid(std::uint64_t offset, std::uint64_t bytes);
     bool initialised() const { return initialised_; }
+    // Pages that are touched from now on hold these values; those that were touched keep theirs.
+    void fill_later(const Fill& fill);
+    std::uint64_t page_count() const { return pages_.size(); }
     void forget_accesses();  // before stamps start again from the beginning
 
   private:
     std::vector<std::atomic<Page*>> pages_;
+    std::uint64_t bytes_;
+    std::byte* memory_;  // what it is the shadow of
     bool initialised_;
+    Fill fill_;
+    std::mutex making_;
 };
 
 }  // namespace simt

@@ -46,6 +46,7 @@ class StampTable {
         return chunk * kChunk;
     }
     Stamp& operator[](std::uint32_t stamp) { return chunks_[stamp / kChunk][stamp % kChunk]; }
+    const Stamp& operator[](std::uint32_t stamp) const { return chunks_[stamp / kChunk][stamp % kChunk]; }
     // Every stamp made from now on is at least this one.
     std::uint32_t frontier() const { return next_.load(std::memory_order_relaxed) * kChunk; }
     bool nearly_full() const { return frontier() > kMostStamps / 2; }

@@ -4,12 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "findings.hpp"
 #include "lanes.hpp"
+#include "ordering.hpp"
 #include "program.hpp"
 #include "region.hpp"
 #include "stamps.hpp"
@@ -31,6 +33,7 @@ struct alignas(64) AccessCount {
     std::uint64_t sectors = 0, ideal_sectors = 0;        // global memory, 32 bytes each
     std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  // shared memory
     Region* hint = nullptr;                              // where the last access went: usually the next one's place too
+    bool many_regions = false;                           // some went elsewhere
 };
 
 struct BlockCount {
@@ -40,15 +43,20 @@ struct BlockCount {
 // What belongs to one host thread. Nothing in it is shared while a launch runs.
 struct Worker {
     std::vector<AccessCount> accesses;  // by Instruction::index
+    std::vector<AccessCount> wide;      // the same for accesses that were made wider: what the wide ones cost
     std::vector<BlockCount> blocks;     // by Block::index
     FindingTable findings;
     std::uint32_t next_stamp = 0, last_stamp = 0;  // stamps taken and not used yet
     std::uint64_t barriers = 0;
     std::vector<std::pair<std::uint64_t, std::string>> printed;  // block, text
     std::size_t printed_bytes = 0;
+    KnowledgeStore knowledge;
+    std::map<std::pair<const Block*, std::uint32_t>, bool>
+        passed_by;  // does that block's work lie behind that barrier?
     std::exception_ptr failure;
 
-    explicit Worker(const Program& program) : accesses(program.instruction_count), blocks(program.block_count) {}
+    explicit Worker(const Program& program)
+        : accesses(program.instruction_count), wide(program.instruction_count), blocks(program.block_count) {}
 };
 
 // One invocation of a function by the lanes that called it together: its registers, and the blocks that calls pass.
@@ -78,18 +86,27 @@ struct Group {
     std::uint32_t block;
     LaneMask lanes;
     std::uint32_t back_edges = 0;  // since another group of the warp had its turn
+    std::uint32_t worked = 0;      // the last block that held an instruction
 };
 
-// Lanes that wait: for threads of their block, or for the lanes of their warp that a mask names.
+// What lanes wait for: threads of their block, at a barrier, or the lanes of their warp that a mask names.
 struct Parked {
     Frame* frame;
-    std::uint32_t block;  // where they go on
+    std::uint32_t at;  // the block they wait at the end of
     LaneMask lanes;
-    std::uint16_t site;
     bool for_warp = false;
     LaneMask mask = 0;          // for_warp: whom they wait for
     std::uint32_t barrier = 0;  // else: its number, and how many threads it waits for; 0 = all of the block
     std::uint32_t threads = 0;
+
+    const Block& block() const { return frame->function->blocks[at]; }
+};
+
+// Lanes that ended, and the last block in which they did anything.
+struct Ended {
+    const Function* function;
+    std::uint32_t worked;
+    std::uint32_t thread;
 };
 
 struct Warp {
@@ -100,9 +117,13 @@ struct Warp {
     ThreadBlock* block = nullptr;
     Worker* worker = nullptr;
     std::uint32_t number = 0;  // in the block
-    LaneMask alive = 0;
+    LaneMask alive = 0, born = 0;
+    LaneMask watched = 0;                           // the lane whose accesses are noted
     std::uint32_t epoch = 0;                        // synchronisations of this warp
     std::uint32_t stamp = 0;                        // 0: none since the last synchronisation
+    std::uint32_t last_stamp = 0;                   // the newest one
+    std::uint32_t sync_floor = 0;                   // its stamps below lie before its last synchronisation
+    std::unique_ptr<WarpOrder> order;               // null: no fence, and nothing learned
     std::uint64_t instructions = 0, accounted = 0;  // issued; added to the launch's total already
     std::vector<Group> groups;
     std::vector<Parked> parked;
@@ -162,8 +183,11 @@ struct ThreadBlock {
     Cell floor = 0;                // cells below lie before the last barrier
     std::unique_ptr<Region> shared;
     std::vector<std::byte> shared_memory;
+    std::unique_ptr<BlockOrder> order;
     std::vector<Warp> warps;
-    std::uint32_t first_warp = 0;  // whose turn comes first; Order::shuffled varies it from block to block
+    std::vector<Ended> ended;
+    std::array<std::uint32_t, 16> arrived{};  // threads that came to a barrier and went on
+    std::uint32_t first_warp = 0;             // whose turn comes first; Order::shuffled varies it from block to block
 };
 
 std::uint32_t thread_in_block(const Warp& warp, int lane);  // linear index

@@ -1,0 +1,230 @@
+#include "ordering.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "launch.hpp"
+#include "operations.hpp"
+#include "warp.hpp"
+
+namespace simt {
+namespace {
+
+constexpr std::size_t kMostPieces = 1u << 20;   // of a worker; past that nothing new is learned, and nothing reported
+constexpr std::size_t kMostVisited = 1u << 16;  // pieces that one question looks at
+constexpr std::uint64_t kGranule = 8;           // bytes that share what is published there
+
+bool in_use(const Warp& warp) {
+    return warp.block->launch->fenced.load(std::memory_order_relaxed);
+}
+
+LaneOrder& order_of(Warp& warp, int lane) {
+    if (!warp.order) warp.order = std::make_unique<WarpOrder>();
+    return warp.order->lanes[static_cast<std::size_t>(lane)];
+}
+
+BlockOrder& order_of(ThreadBlock& block) {
+    if (!block.order) {
+        block.order = std::make_unique<BlockOrder>();
+        block.order->stamps.resize(block.launch->block.volume());
+    }
+    return *block.order;
+}
+
+const Knowledge* keep(Warp& warp, const Knowledge& piece) {
+    auto& pieces = warp.worker->knowledge.pieces;
+    if (pieces.size() >= kMostPieces) {
+        warp.block->launch->order_lost = true;
+        return piece.first;
+    }
+    return &pieces.emplace_back(piece);
+}
+
+const Knowledge* joined(Warp& warp, const Knowledge* a, const Knowledge* b) {
+    if (!a || !b || a == b) return a ? a : b;
+    if (a->first == b || a->second == b) return a;
+    if (b->first == a || b->second == a) return b;
+    Knowledge both;
+    both.block = kNoBlock;
+    both.first = a;
+    both.second = b;
+    return keep(warp, both);
+}
+
+// From here on nothing that the lanes did counts as done together with what they do next.
+void fence_lanes(Warp& warp, LaneMask lanes, bool block_only) {
+    ThreadBlock& block = *warp.block;
+    block.launch->fenced.store(true, std::memory_order_relaxed);
+    BlockOrder& together = order_of(block);
+    for_each_lane(lanes, [&](int lane) {
+        LaneOrder& order = order_of(warp, lane);
+        order.fenced = true;
+        order.block_only = block_only;
+        order.epoch = block.epoch;
+        order.warp_floor = warp.sync_floor;
+        order.own = warp.last_stamp | 1;
+        order.published = nullptr;
+        if (!block_only) {
+            const std::uint32_t thread = thread_in_block(warp, lane);
+            together.stamps[thread] = order.own;
+            together.changed = true;
+        }
+    });
+    warp.stamp = 0;
+}
+
+// What `lane` may publish; null where it has never fenced.
+const Knowledge* to_publish(Warp& warp, int lane) {
+    LaneOrder& order = order_of(warp, lane);
+    const BlockOrder* together = warp.block->order.get();
+    const bool others_fenced = together && together->shared;
+    if (!order.fenced && !others_fenced) return nullptr;
+    if (order.published) return order.published;
+    Knowledge piece;
+    piece.block = static_cast<std::uint32_t>(warp.block->linear);
+    piece.epoch = order.epoch;
+    piece.warp = warp.number;
+    piece.lane = static_cast<std::uint32_t>(lane);
+    piece.warp_floor = order.warp_floor;
+    piece.own = order.own;
+    piece.stamps = others_fenced ? together->shared : nullptr;
+    piece.block_only = order.fenced && order.block_only;
+    piece.first = order.known;
+    return order.published = keep(warp, piece);
+}
+
+void take_in(Warp& warp, int lane, const Knowledge* piece) {
+    if (!piece) return;
+    LaneOrder& order = order_of(warp, lane);
+    if (order.learned == piece) return;
+    order.learned = piece;
+    order.known = joined(warp, order.known, piece);
+    order.published = nullptr;
+}
+
+// Runs body(place) with the place where knowledge published at `address` is kept.
+template <class Body>
+void at_address(Warp& warp, const Region& region, std::uint64_t address, Body&& body) {
+    const std::uint64_t key = address / kGranule;
+    if (region.space == Space::shared) {
+        body(order_of(*warp.block).published[key]);
+        return;
+    }
+    PublishedKnowledge& published = warp.block->launch->published;
+    const std::lock_guard guard(published.lock);
+    body(published.at[key]);
+}
+
+bool covers(const Knowledge& piece, Cell cell, const Stamp& then) {
+    if (piece.block != then.block) return false;
+    if (then.epoch < piece.epoch) return true;
+    const std::uint32_t stamp = cell >> kCellShift;
+    if (then.reach == Reach::block) return false;
+    if (then.warp == piece.warp && stamp < piece.warp_floor) return true;
+    const std::uint32_t first = then.warp * kLanes;
+    if (then.reach == Reach::thread) {
+        const std::uint32_t lane = cell & kCellLane;
+        if (then.warp == piece.warp && lane == piece.lane && stamp <= piece.own) return true;
+        return piece.stamps && first + lane < piece.stamps->size() && stamp <= (*piece.stamps)[first + lane];
+    }
+    if (!piece.stamps) return false;
+    const auto from = piece.stamps->begin() + std::min<std::ptrdiff_t>(first, std::ssize(*piece.stamps));
+    const auto to = piece.stamps->begin() + std::min<std::ptrdiff_t>(first + kLanes, std::ssize(*piece.stamps));
+    return std::all_of(from, to, [stamp](std::uint32_t fenced) { return stamp <= fenced; });
+}
+
+void fence(Warp& warp, const Instruction& instruction) {
+    fence_lanes(warp, warp.mask, instruction.strength.block_only);
+}
+
+}  // namespace
+
+void publish(Warp& warp, int lane, const Region& region, std::uint64_t address, const Instruction& instruction) {
+    if (instruction.strength.releases) fence_lanes(warp, 1u << lane, instruction.strength.block_only);
+    if (!in_use(warp)) return;
+    const Knowledge* piece = to_publish(warp, lane);
+    at_address(warp, region, address, [piece](const Knowledge*& place) { place = piece; });
+}
+
+void learn(Warp& warp, int lane, const Region& region, std::uint64_t address) {
+    if (!in_use(warp)) return;
+    const Knowledge* found = nullptr;
+    at_address(warp, region, address, [&found](const Knowledge*& place) { found = place; });
+    take_in(warp, lane, found);
+}
+
+void exchange(Warp& warp, int lane, const Region& region, std::uint64_t address, const Instruction& instruction) {
+    if (instruction.strength.releases) fence_lanes(warp, 1u << lane, instruction.strength.block_only);
+    if (!in_use(warp)) return;
+    const Knowledge* piece = to_publish(warp, lane);
+    const Knowledge* found = nullptr;
+    at_address(warp, region, address, [&](const Knowledge*& place) {
+        found = place;
+        place = joined(warp, place, piece);
+    });
+    take_in(warp, lane, found);
+}
+
+void share(Warp& warp, LaneMask lanes) {
+    if (!warp.order) return;
+    const Knowledge* all = nullptr;
+    for_each_lane(lanes, [&](int lane) { all = joined(warp, all, order_of(warp, lane).known); });
+    for_each_lane(lanes, [&](int lane) {
+        LaneOrder& order = order_of(warp, lane);
+        if (order.known == all) return;
+        order.known = all;
+        order.published = nullptr;
+    });
+}
+
+void share(ThreadBlock& block) {
+    if (BlockOrder* order = block.order.get(); order && order->changed) {
+        order->shared = &block.warps[0].worker->knowledge.stamps.emplace_back(order->stamps);
+        order->changed = false;
+        for (Warp& warp : block.warps)
+            if (warp.order)
+                for (LaneOrder& lane : warp.order->lanes) lane.published = nullptr;
+    }
+    const Knowledge* all = nullptr;
+    for (Warp& warp : block.warps)
+        if (warp.order) {
+            share(warp, warp.alive);
+            if (warp.alive) all = joined(warp, all, order_of(warp, first_lane(warp.alive)).known);
+        }
+    if (!all) return;
+    for (Warp& warp : block.warps)
+        for_each_lane(warp.alive, [&](int lane) {
+            LaneOrder& order = order_of(warp, lane);
+            if (order.known != all) order.published = nullptr;
+            order.known = all;
+        });
+}
+
+bool knows(const Warp& warp, int lane, Cell cell, const Stamp& then) {
+    if (!warp.order || then.reach == Reach::grid) return false;
+    if (warp.block->launch->order_lost) return true;
+    const Knowledge* known = warp.order->lanes[static_cast<std::size_t>(lane)].known;
+    if (!known) return false;
+    std::unordered_set<const Knowledge*> seen;
+    std::vector<const Knowledge*> open{known};
+    while (!open.empty()) {
+        const Knowledge* piece = open.back();
+        open.pop_back();
+        if (!seen.insert(piece).second) continue;
+        if (seen.size() > kMostVisited) return true;  // in doubt nothing is said
+        const bool told = !piece->block_only || piece->block == warp.block->linear;
+        if (told && covers(*piece, cell, then)) return true;
+        for (const Knowledge* earlier : {piece->first, piece->second})
+            if (earlier) open.push_back(earlier);
+    }
+    return false;
+}
+
+void add_ordering_operations(OperationTable& table) {
+    for (const std::string_view scope : {"cta", "cluster", "gpu", "sys"})
+        for (const std::string_view semantics : {"", "sc.", "acq_rel.", "acquire.", "release."})
+            table.add({"fence.", semantics, scope}, "", fence);
+    for (const std::string_view level : {"cta", "gl", "sys"}) table.add({"membar.", level}, "", fence);
+}
+
+}  // namespace simt

@@ -1,0 +1,85 @@
+// Ordering: what a thread knows to have happened before, beyond its own program and the barriers of its block.
+//
+// A fence covers what its thread has done and seen; a strong store or an atomic behind the fence publishes that at an
+// address; an atomic or a strong load that reads the address learns it, with all that the publisher had learned itself.
+// Barriers pass what one thread of a block knows to the others. PTX ISA 9.1, chapter 8, with two allowances that
+// correct programs in the wild need: whoever reads a flag by an atomic or a strong load needs no fence of its own, and
+// what threads fenced before a barrier counts as fenced for all behind it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "lanes.hpp"
+#include "program.hpp"
+#include "stamps.hpp"
+
+namespace simt {
+
+struct Warp;
+struct ThreadBlock;
+struct Region;
+
+// What one thread published: its block's accesses of epochs below `epoch`, its warp's with stamps below `warp_floor`,
+// its own with stamps up to `own`, other threads' of the block with stamps up to theirs in `stamps`; and two earlier
+// pieces.
+struct Knowledge {
+    std::uint32_t block = 0, epoch = 0, warp = 0, lane = 0;
+    std::uint32_t warp_floor = 0, own = 0;
+    const std::vector<std::uint32_t>* stamps = nullptr;
+    bool block_only = false;  // fenced with scope .cta: tells the block's own threads alone
+    const Knowledge *first = nullptr, *second = nullptr;
+};
+
+// One thread's last fence and what it has learned.
+struct LaneOrder {
+    const Knowledge* known = nullptr;
+    const Knowledge* published = nullptr;  // made since the last fence or barrier; null: to be made
+    const Knowledge* learned = nullptr;    // last piece taken in, so that a loop that waits takes it once
+    std::uint32_t epoch = 0, warp_floor = 0, own = 0;
+    bool fenced = false, block_only = false;
+};
+
+struct WarpOrder {
+    std::array<LaneOrder, kLanes> lanes;
+};
+
+struct BlockOrder {
+    std::vector<std::uint32_t> stamps;                   // by thread: fenced up to here
+    const std::vector<std::uint32_t>* shared = nullptr;  // the same when the last barrier was passed
+    bool changed = false;
+    std::unordered_map<std::uint64_t, const Knowledge*> published;  // by address in shared memory
+};
+
+// Of a worker: what the pointers above lead to, as long as the launch runs.
+struct KnowledgeStore {
+    std::deque<Knowledge> pieces;
+    std::deque<std::vector<std::uint32_t>> stamps;
+};
+
+// Of a launch: what was published at addresses of global memory.
+struct PublishedKnowledge {
+    std::mutex lock;
+    std::unordered_map<std::uint64_t, const Knowledge*> at;
+};
+
+// A strong store of `lane` at `address`, before its value can be read.
+void publish(Warp& warp, int lane, const Region& region, std::uint64_t address, const Instruction& instruction);
+// A strong load, after its value was read.
+void learn(Warp& warp, int lane, const Region& region, std::uint64_t address);
+// An atomic: both, and what was published before stays published with it.
+void exchange(Warp& warp, int lane, const Region& region, std::uint64_t address, const Instruction& instruction);
+
+// The lanes of the warp, or the threads of the block, have met at a barrier.
+void share(Warp& warp, LaneMask lanes);
+void share(ThreadBlock& block);
+
+// Does `lane` know that what `cell` stands for is over?
+bool knows(const Warp& warp, int lane, Cell cell, const Stamp& then);
+
+}  // namespace simt
