@@ -46,6 +46,7 @@ DAMAGE: list[tuple[str, Callable[[Program], None]]] = [
     ("same name", lambda p: p.functions.append(p.functions[0])),
     ("no operation", lambda p: setattr(_first(p), "op", 9999)),
     ("no site", lambda p: setattr(_first(p), "site", 9999)),
+    ("width that no access has", lambda p: setattr(_first(p), "compiled", 3)),
     ("guarded by a predicate", lambda p: setattr(_first(p), "guard", 9999)),
     ("operand out of range", lambda p: _first(p).operands.append(form.R32 << 28 | 999)),
     ("operand out of range", lambda p: _first(p).operands.append(9 << 28)),
@@ -83,8 +84,8 @@ def test_another_file_or_version_is_refused(calls: Program) -> None:
     data = program_bytes(calls)
     with pytest.raises(ProgramError, match="not a lowered program"):
         parse_program(b"PK" + data[2:])
-    with pytest.raises(ProgramError, match="version 2"):
-        parse_program(data[:8] + b"\x02\0\0\0" + data[12:])
+    with pytest.raises(ProgramError, match="version 1"):
+        parse_program(data[:8] + b"\x01\0\0\0" + data[12:])
     with pytest.raises(ProgramError, match="after the program's end"):
         parse_program(data + b"\0")
 

@@ -18,6 +18,7 @@ from grader.simt.program import (
     R32,
     R64,
     SINK,
+    UNKNOWN_WIDTH,
 )
 
 TERMINATORS = frozenset({"bra", "brx", "ret", "exit", "trap"})
@@ -35,7 +36,7 @@ class Op:
 
     `effect` says that it does more than write its results; `waits` that lanes of other groups are waited for, so
     that a block ends behind it; `takes_undefined` that it may well store an undefined value; `targets` are PTX
-    instructions first, then blocks; `line` is that of the PTX.
+    instructions first, then blocks; `line` is that of the PTX; `compiled` is that of `program.Instruction`.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Op:
     waits: bool = False
     takes_undefined: bool = False
     targets: list[int] = field(default_factory=list)
+    compiled: int = UNKNOWN_WIDTH
 
     @property
     def ends_block(self) -> bool:

@@ -1,8 +1,8 @@
 """PTX to the lowered program that the software GPU executes.
 
 Text is read (`ptx_reader`), each function becomes operations on virtual registers (`lower_select`), is cut into
-ordered blocks (`cfg`), rid of copies (`propagate`), given masks where a register may be uninitialised (`track`) and
-slots (`liveness`).
+ordered blocks (`cfg`), rid of copies (`propagate`), given masks where a register may be uninitialised (`track`), the
+widths of loads and stores as compiled (`merging`) and slots (`liveness`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from grader.simt.lower_layout import Layout
 from grader.simt.lower_select import Module, select_operations
 from grader.simt.lower_sites import Sites
 from grader.simt.lower_variables import program_variables
+from grader.simt.merging import Compiled, mark_merged
 from grader.simt.program import (
     CONSTANT32,
     CONSTANT64,
@@ -35,17 +36,19 @@ from grader.simt.ptx_reader import read_ptx
 from grader.simt.track import insert_tracking
 
 
-def lower(ptx_text: str, source_name: str) -> Program:
-    """Lowers a PTX text from nvcc. `source_name` is the learner's file, whose lines the sites name.
+def lower(ptx_text: str, source_name: str, compiled: Compiled | None = None) -> Program:
+    """Lowers a PTX text from nvcc. `source_name` is the learner's file, whose lines the sites name; `compiled` is what
+    the cubin made of the same text holds of loads and stores, so that they can be counted as compiled too.
 
     Raises PtxError, with the line, for a text that cannot be read. An instruction that is read but not known
     becomes the operation `unsupported`, with the instruction's text, so that a kernel fails only if it gets there.
     """
-    return _ModuleLowering(read_ptx(ptx_text), ptx_text, source_name).program()
+    return _ModuleLowering(read_ptx(ptx_text), ptx_text, source_name, compiled or {}).program()
 
 
 class _ModuleLowering:
-    def __init__(self, module: ptx.Module, text: str, source_name: str) -> None:
+    def __init__(self, module: ptx.Module, text: str, source_name: str, compiled: Compiled) -> None:
+        self.compiled = compiled
         self.target = module.target
         self.names: dict[str, int] = {}
         self.module = Module(Layout(module), Sites(module, source_name), text.split("\n"), self.intern, {})
@@ -64,6 +67,8 @@ class _ModuleLowering:
         code = lowering.code
         try:
             blocks, masks = self.optimise(build_blocks(ops, starts), code)
+            if self.compiled:
+                mark_merged(blocks, code, self.compiled)
             slots = allocate(blocks, code, set(code.specials.values()) | set(masks))
         except Tangled:
             reason = "the jumps of this function are too tangled to follow"
@@ -150,4 +155,4 @@ class _Emitter:
             immediate = op.targets[0]
         elif op.name == "brx":
             operands += [self.constant(CONSTANT32, target) for target in op.targets]
-        return Instruction(number, op.site, guard, operands, immediate)
+        return Instruction(number, op.site, guard, operands, immediate, op.compiled)

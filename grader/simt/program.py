@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MAGIC = b"GRSIMT\r\n"  # the line end shows a file that went through a text-mode copy
-VERSION = 1
+VERSION = 2
 
 R32, R64, PREDICATE, CONSTANT32, CONSTANT64, CONSTANT_PREDICATE, NONE, NOT_PREDICATE = range(8)
 KIND_SHIFT = 28
@@ -21,6 +21,7 @@ FALSE = CONSTANT_PREDICATE << KIND_SHIFT
 TRUE = FALSE | 1
 
 NO_BLOCK = 0xFFFFFFFF
+UNKNOWN_WIDTH = 0xFFFFFFFF  # Instruction.compiled
 FUNCTION_RELOCATION = 0x80000000  # bit 31 of a relocation's index: the address of a function, not of a variable
 
 GLOBAL, CONST = 1, 2  # Variable.space
@@ -104,13 +105,18 @@ class Block:
 
 @dataclass(slots=True)
 class Instruction:
-    """One operation; `op` indexes Program.op_names, operands are kind << 28 | index, destinations first."""
+    """One operation; `op` indexes Program.op_names, operands are kind << 28 | index, destinations first.
+
+    `compiled` is what a lane moves in the machine instruction that ptxas made of a load or store, in bytes: 0 where it
+    made none of it, UNKNOWN_WIDTH where nobody knows and for all other operations.
+    """
 
     op: int
     site: int
     guard: int
     operands: list[int]
     immediate: int = 0
+    compiled: int = UNKNOWN_WIDTH
 
 
 @dataclass(slots=True)
@@ -196,9 +202,8 @@ class _Writer:
         self.numbers(len(function.instructions))
         for item in function.instructions:
             count = len(item.operands)
-            self.pieces.append(
-                struct.pack(f"<{4 + count}Iq", item.op, item.site, item.guard, count, *item.operands, item.immediate)
-            )
+            head = (item.op, item.site, item.guard, item.compiled)
+            self.pieces.append(struct.pack(f"<{5 + count}Iq", *head, count, *item.operands, item.immediate))
 
 
 def program_bytes(program: Program) -> bytes:
@@ -283,9 +288,10 @@ class _Reader:
         return SharedVariable(self.text(), self.number(), self.number(), self.number())
 
     def instruction(self) -> Instruction:
-        op, site, guard = self.number(), self.number(), self.number()
+        op, site, guard, compiled = self.unpack(struct.Struct("<4I"))
         operands = self.array("I", 4)
-        return Instruction(op, site, guard, operands, int.from_bytes(self.take(8), "little", signed=True))
+        immediate = int.from_bytes(self.take(8), "little", signed=True)
+        return Instruction(op, site, guard, operands, immediate, compiled)
 
     def function(self) -> Function:
         triple = struct.Struct("<III")
@@ -299,7 +305,7 @@ class _Reader:
         constants64 = self.array("Q", 8)
         specials = [Special(self.text(), self.number()) for _ in range(self.count(8))]
         blocks = [Block(*self.unpack(triple)) for _ in range(self.count(12))]
-        instructions = [self.instruction() for _ in range(self.count(24))]
+        instructions = [self.instruction() for _ in range(self.count(28))]
         return Function(
             name,
             flags,

@@ -6,6 +6,7 @@ from grader.simt import program as form
 from grader.simt.program import Block, Function, Instruction, Program, ProgramError
 
 TERMINATORS = frozenset({"bra", "brx", "ret", "exit", "trap"})
+_WIDTHS = frozenset({0, 1, 2, 4, 8, 16, form.UNKNOWN_WIDTH})
 _IMMEDIATE_IS_NAME = frozenset({"unsupported", "track.check", "track.store"})
 
 
@@ -104,6 +105,8 @@ class _FunctionCheck:
             raise self.fail(f"{where} has no site")
         if instruction.guard and (instruction.guard - 1) // 2 >= self.function.npred:
             raise self.fail(f"{where} is guarded by a predicate that does not exist")
+        if instruction.compiled not in _WIDTHS:
+            raise self.fail(f"{where} was compiled to a width that no access has")
         for operand in instruction.operands:
             kind, index = operand >> form.KIND_SHIFT, operand & form.INDEX_MASK
             if kind > form.NOT_PREDICATE or index >= self.limits[kind]:

@@ -10,7 +10,9 @@ _INDEXED = frozenset({"unsupported", "track.check", "track.store"})
 
 
 def program_text(program: Program) -> str:
-    """Every function with its blocks and instructions, a line each, with the learner's line behind."""
+    """Every function with its blocks and instructions, a line each; behind it the learner's line, and what is known of
+    a load or store as compiled.
+    """
     lines = [f"target sm_{program.target}"]
     for variable in program.variables:
         space = "global" if variable.space == form.GLOBAL else "const"
@@ -32,7 +34,8 @@ def _function_lines(program: Program, function: Function) -> list[str]:
         lines.append(f" block {number}:")
         for instruction in function.instructions[block.first : block.first + block.count]:
             line = program.sites[instruction.site].line
-            lines.append(f"  {instruction_text(program, function, instruction):<64} // {line}")
+            width = "" if instruction.compiled == form.UNKNOWN_WIDTH else f", {instruction.compiled} bytes"
+            lines.append(f"  {instruction_text(program, function, instruction):<64} // {line}{width}")
         if block.next not in (number + 1, form.NO_BLOCK):
             lines.append(f"  -> block {block.next}")
     return lines

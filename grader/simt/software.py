@@ -27,10 +27,12 @@ from grader.record.plan import (
     SymbolUpload,
     Upload,
 )
+from grader.sass import read_memory_instructions
 from grader.simt.counters import add_up
 from grader.simt.findings import Budgets, DeviceFinding, device_findings
 from grader.simt.lower import lower
 from grader.simt.machine import Machine, MachineError
+from grader.simt.merging import by_ptx_line
 from grader.simt.program import VERSION, write_program
 
 if TYPE_CHECKING:
@@ -190,21 +192,22 @@ class SoftwareGPU:
 
 
 def lowered_program(build: Build) -> Path:
-    """The build's PTX, lowered; kept in the cache beside the build."""
+    """The build's PTX, lowered, with what its cubin says; kept in the cache beside the build."""
     key = content_key(str(VERSION), build.key, _lowering_identity())
 
     def make(directory: Path) -> None:
         text = build.ptx.read_text(encoding="utf-8", errors="replace")
-        write_program(lower(text, build.source_name), directory / "program.simt")
+        compiled = by_ptx_line(read_memory_instructions(build.cubin))
+        write_program(lower(text, build.source_name, compiled), directory / "program.simt")
 
     return entry("programs", key, make) / "program.simt"
 
 
 @cache
 def _lowering_identity() -> str:
-    """Changes whenever our own reader or lowering does."""
+    """Changes whenever our own readers or lowering do."""
     here = Path(__file__).parent
-    return content_key(*(path.read_bytes() for path in sorted(here.glob("*.py"))))
+    return content_key(*(path.read_bytes() for path in (*sorted(here.glob("*.py")), here.parent / "sass.py")))
 
 
 def _unsupported(operation: Operation, **facts: object) -> DeviceFinding:
