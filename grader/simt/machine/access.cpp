@@ -55,8 +55,8 @@ void count_wide(Warp& warp, const Instruction& instruction, const Access& access
     Addresses address = access.addresses();
     for (std::uint64_t& one : address) one &= ~std::uint64_t{bytes - 1};
     const bool shared = window == Window::shared;
-    const Cost cost = shared ? shared_wavefronts(address.data(), warp.mask, bytes)
-                             : global_sectors(address.data(), warp.mask, bytes);
+    const Cost cost =
+        shared ? shared_wavefronts(address.data(), warp.mask, bytes) : global_sectors(address.data(), warp.mask, bytes);
     (shared ? count.wavefronts : count.sectors) += cost.actual;
     (shared ? count.ideal_wavefronts : count.ideal_sectors) += cost.ideal;
 }

@@ -75,8 +75,8 @@ struct alignas(64) Instruction {
     std::int64_t immediate = 0;
     std::uint32_t guard = 0;  // 0 none, else 1 + 2 * predicate slot + (1 if negated)
     std::uint16_t site = 0;
-    std::uint16_t text = 0;   // index into Program::op_names
-    std::uint32_t index = 0;  // place in Program::instruction_count: where its counters are
+    std::uint16_t text = 0;                 // index into Program::op_names
+    std::uint32_t index = 0;                // place in Program::instruction_count: where its counters are
     Strength strength;                      // of a memory instruction or a fence
     std::uint8_t compiled = kUnknownWidth;  // bytes a lane moves in the machine instruction made of it; 0: none
 };
