@@ -16,7 +16,7 @@ from typing import Any
 
 # nvcc's own host functions as they are mangled: _ZL37__nv_save_fatbinhandle..., _Z37__device_stub__Z12....
 _OF_NVCC = re.compile(r"(?:_ZL?\d+)?__(?:__)?(?:nv_|cuda|sti_|internal_cast|(?:wrapper__)?device_stub)")
-_MOST_BYTES = 16 << 20  # of all sections; CUB and Thrust make about one
+_MOST_BYTES = 16 << 20  # of all sections that the file holds; CUB and Thrust make about one
 # Line tables can hold far more than their bytes: a row takes one, and many units may share a table.
 _MOST_LINE_BYTES = 200_000  # CUB and Thrust make about 20,000
 _MOST_ROWS = 200_000
@@ -86,7 +86,8 @@ def _read(library: Path, source_name: str) -> tuple[list[tuple[int, bool, int]],
 
     with library.open("rb") as stream:
         elf = ELFFile(stream)
-        if sum(section["sh_size"] for section in elf.iter_sections()) > _MOST_BYTES:
+        held = (section["sh_size"] for section in elf.iter_sections() if section["sh_type"] != "SHT_NOBITS")
+        if sum(held) > _MOST_BYTES:
             return [], []
         rows = sorted(_rows(elf, source_name), key=lambda row: row[:2])
         return rows, sorted(_functions(elf), key=lambda function: function.start)

@@ -23,7 +23,7 @@ from typing import Literal
 from grader.cache import ToolMissing, cache_root, content_key, entry, mark_used, trim
 from grader.toolchain import Toolchain, find_toolchain
 
-Library = Literal["runtime", "recorder", "machine"]
+Library = Literal["runtime", "recorder", "machine", "confinement"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _FORMAT = "1"
@@ -55,7 +55,7 @@ class Recipe:
 
 
 def build_library(name: Library) -> Path:
-    """The path of one of ours, built if need be: libgrader_cudart.so, the program `recorder`, or libgrader_machine.so.
+    """The path of one of ours, built if need be: the program `recorder`, or a shared library.
 
     Raises ToolMissing where a compiler is missing, NativeBuildFailed where it refuses our code.
     """
@@ -66,12 +66,12 @@ def build_library(name: Library) -> Path:
 def build_cage() -> Path:
     """The path of the program `cage`, built if need be."""
     directory = _PACKAGE / "cage"
-    recipe = Recipe("cage", "cage", directory, _cpp_files(directory), (*_COMMON, "-O2"), ())
+    recipe = Recipe("cage", "cage", directory, ("cage.cpp",), (*_COMMON, "-O2"), ())
     return build_recipe(recipe, find_toolchain())
 
 
 def _recipes() -> dict[Library, Callable[[Toolchain], Recipe]]:
-    return {"runtime": _runtime, "recorder": _recorder, "machine": _machine}
+    return {"runtime": _runtime, "recorder": _recorder, "machine": _machine, "confinement": _confinement}
 
 
 def _runtime(toolchain: Toolchain) -> Recipe:
@@ -116,6 +116,17 @@ def _machine(_toolchain: Toolchain) -> Recipe:
         compile_flags=(*_COMMON, *fast, "-fPIC"),
         link_flags=("-shared", "-pthread", "-Wl,--no-undefined"),
         native=not portable,
+    )
+
+
+def _confinement(_toolchain: Toolchain) -> Recipe:
+    return Recipe(
+        name="confinement",
+        output="libgrader_confinement.so",
+        directory=_PACKAGE / "cage",
+        sources=("confine.cpp",),
+        compile_flags=(*_COMMON, "-O2", "-fPIC"),
+        link_flags=("-shared", "-Wl,--no-undefined"),
     )
 
 

@@ -1,11 +1,12 @@
 """The tools a check works with, below one roof: build, record, software GPU.
 
 They are loaded when first wanted. PyTorch takes longer to import than a file to compile, so it is imported in a thread
-while nvcc and the recorder, which are processes of their own, do their work.
+while nvcc and the recorder, which are processes of their own, do their work; so is the software GPU's process started.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import threading
@@ -38,9 +39,11 @@ class Tools:
 
 
 def default_tools() -> Tools:
-    """The real ones."""
+    """The real ones. The process of the software GPU is started at once, while there is other work to do."""
     from grader.build import build
     from grader.record import record
+
+    threading.Thread(target=_prepare, name="prepare the software GPU", daemon=True).start()
 
     def software_gpu(built: Build) -> SoftwareGPU:
         from grader.simt.software import SoftwareGPU
@@ -48,6 +51,13 @@ def default_tools() -> Tools:
         return SoftwareGPU(built)
 
     return Tools(build, record, software_gpu)
+
+
+def _prepare() -> None:
+    with contextlib.suppress(Exception):  # whoever wants a software GPU tries again, and hears why there is none
+        from grader.simt.process import prepare
+
+        prepare()
 
 
 class TorchMissing(Exception):

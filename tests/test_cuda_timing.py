@@ -10,7 +10,7 @@ import pytest
 
 from grader.cuda import presence
 from grader.cuda.timing import LEAST_RUNS, MOST_RUNS, Times, enough, gigabytes_per_second, median_interval
-from grader.cuda.wire import WireBroken, read_into, receive, send
+from grader.wire import WireBroken, read_into, receive, send
 
 
 # n, and k: the k-th smallest and largest of n values bound the median, by tables of the binomial distribution, p = 1/2.

@@ -15,11 +15,7 @@
 // Power     no capabilities but those over file permissions, no new privileges, no core files, rlimits.
 // The report is one line, "landlock=7 seccomp=1 ...", on the given descriptor, or "error ..." with exit code 125.
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -35,6 +31,8 @@
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "filter.hpp"
 
 namespace {
 
@@ -222,19 +220,10 @@ void confine_files(const Request& request, int abi) {
 // ---- calls: seccomp
 // --------------------------------------------------------------------------------------------------
 
-#if defined(__x86_64__)
-constexpr uint32_t audit_architecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr uint32_t audit_architecture = AUDIT_ARCH_AARCH64;
-#else
-#error "the cage knows x86-64 and AArch64"
-#endif
-
 // The same on every architecture; older headers lack them.
 constexpr uint32_t io_uring_setup = 425;
 constexpr uint32_t io_uring_enter = 426;
 constexpr uint32_t io_uring_register = 427;
-constexpr uint32_t clone3 = 435;
 
 // What neither a compiler nor a launcher needs and what would open a way out.
 constexpr uint32_t forbidden_calls[] = {
@@ -252,67 +241,23 @@ constexpr uint32_t forbidden_calls[] = {
     SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct,
     SYS_settimeofday, SYS_clock_settime, SYS_sethostname, SYS_setdomainname, SYS_syslog, SYS_personality};
 
-constexpr uint32_t namespace_flags =
-    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
-
-class Filter {
-  public:
-    // A verdict for one system call number, whatever its arguments.
-    void answer(uint32_t call, uint32_t verdict) {
-        statement(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
-        statement(BPF_RET | BPF_K, verdict);
-    }
-
-    // A verdict for one system call whose argument has one of these bits; the next answer starts from the number again.
-    void answer_if_bits(uint32_t call, unsigned argument, uint32_t bits, uint32_t verdict) {
-        statement(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4);
-        load(offsetof(seccomp_data, args) + 8 * argument);  // low half: both architectures are little-endian
-        statement(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
-        statement(BPF_RET | BPF_K, verdict);
-        load(offsetof(seccomp_data, nr));
-    }
-
-    void load(size_t offset) { statement(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)); }
-
-    void statement(unsigned code, uint32_t k, uint8_t if_true = 0, uint8_t if_false = 0) {
-        program_.push_back(sock_filter{static_cast<uint16_t>(code), if_true, if_false, k});
-    }
-
-    bool install() {
-        sock_fprog program = {static_cast<unsigned short>(program_.size()), program_.data()};
-        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-    }
-
-  private:
-    std::vector<sock_filter> program_;
-};
-
 bool confine_calls(bool may_fork) {
-    constexpr uint32_t refuse = SECCOMP_RET_ERRNO | EPERM;
     Filter filter;
-    filter.load(offsetof(seccomp_data, arch));
-    filter.statement(BPF_JMP | BPF_JEQ | BPF_K, audit_architecture, 1, 0);
-    filter.statement(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-    filter.load(offsetof(seccomp_data, nr));
 #if defined(__x86_64__)
-    filter.statement(BPF_JMP | BPF_JGE | BPF_K, 0x40000000U, 0, 1);  // the x32 numbers would go round the list
-    filter.statement(BPF_RET | BPF_K, refuse);
     filter.answer(SYS_mknod, refuse);
     if (!may_fork) {
         filter.answer(SYS_fork, refuse);
         filter.answer(SYS_vfork, refuse);
     }
 #endif
-    // clone3 keeps its flags in memory, where no filter can read them; ENOSYS makes the C library use clone.
-    filter.answer(clone3, SECCOMP_RET_ERRNO | ENOSYS);
+    filter.answer(clone3, is_missing);
     if (may_fork) {
         filter.answer_if_bits(SYS_clone, 0, namespace_flags, refuse);
     } else {
         filter.answer(SYS_clone, refuse);
     }
     for (const uint32_t call : forbidden_calls) filter.answer(call, refuse);
-    filter.statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    return filter.install();
+    return filter.install(allow_it);
 }
 
 // ---- power and limits

@@ -7,6 +7,7 @@
         gpu.time(part)
 
 replay.py is the child: it reserves addresses, and later maps memory there; driver.py, memory.py and script.py are what
-it does it with. wire.py is what the two speak, timing.py the arithmetic on times. presence.py says, without importing
-anything, whether there may be a GPU at all. Nothing here imports torch when it is imported, and the child never does.
+it does it with. The two speak as grader/wire.py says; timing.py is the arithmetic on times. presence.py says, without
+importing anything, whether there may be a GPU at all. Nothing here imports torch when it is imported, and the child
+never does.
 """

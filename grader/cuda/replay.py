@@ -1,4 +1,4 @@
-"""The replay process: `python -m grader.cuda.replay`, spoken to over its standard input and output (wire.py).
+"""The replay process: `python -m grader.cuda.replay`, spoken to over its standard input and output (grader/wire.py).
 
 It reserves addresses, and later maps memory there, loads a cubin and replays a plan, as often as it is asked. It never
 sees expected values, and nothing of the learner's but device code runs in it. After the first error, whatever it is, it
@@ -27,8 +27,8 @@ from grader.cuda.memory import AddressRange, fill
 from grader.cuda.script import Script
 from grader.cuda.sensors import Sensors
 from grader.cuda.timing import LEAST_RUNS, enough
-from grader.cuda.wire import WireBroken, announce, read_into, receive, send
 from grader.record.plan import Allocation, Plan, PlanBuffer, PlanInvalid, from_json
+from grader.wire import WireBroken, announce, read_into, receive, send
 
 _CHUNK = 32 << 20
 _NON_BLOCKING = 1

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from grader.cache import ToolMissing
 from grader.cuda.driver import FAULTS, DeviceFacts
 from grader.cuda.timing import Times
-from grader.cuda.wire import WireBroken, announce, read_into, receive, send
 from grader.puzzle import Case, Part, buffer_bytes
 from grader.record.layout import Layout, layout_at
 from grader.record.plan import to_json
+from grader.wire import WireBroken, announce, read_into, receive, send
 
 if TYPE_CHECKING:
     import torch

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.explain.catalogue import has, sentence, title
+from grader.explain.names import kernel_name
 from grader.explain.observation import Coordinates, Mark, Observation, Said, Setting
 
 Facts = dict[str, Any]
@@ -35,7 +36,11 @@ def _told(kind: str, slot: str, variant: str, facts: Facts) -> str:
 
 
 def _facts(seen: Observation, setting: Setting) -> Facts:
-    facts: Facts = {"entry": setting.entry, "label": setting.label, "kernel": seen.kernel or "the kernel"}
+    facts: Facts = {
+        "entry": setting.entry,
+        "label": setting.label,
+        "kernel": kernel_name(seen.kernel) if seen.kernel else "the kernel",
+    }
     facts["empty"] = setting.empty
     facts |= {"buffer": seen.buffer or seen.facts.get("region") or "memory", "count": f"{seen.count:,}"}
     facts |= {key: _printed(value) for key, value in seen.facts.items() if value is not None}

@@ -1,15 +1,20 @@
-"""The machine's C interface (machine/api.cpp) through ctypes; one `Machine` is one device with its module loaded."""
+"""The machine's C interface (machine/api.cpp) through ctypes; one `Machine` is one device with its module loaded.
+
+It runs in this process: for hostile programs there is `grader/simt/remote.py`, the same in a process of its own. This
+module is all of ours that such a process loads, so it imports little.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any
 
-from grader.build import build_library
+TYPE_CHECKING = False  # as in typing, whose import takes longer than all others together
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Any
 
 ORDERS = {"forward": 0, "reverse": 1, "shuffled": 2}
 
@@ -36,6 +41,7 @@ class _Options(ctypes.Structure):
 _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "simt_error": (ctypes.c_char_p, ()),
     "simt_device_create": (ctypes.c_void_p, (ctypes.c_char_p,)),
+    "simt_device_create_from": (ctypes.c_void_p, (ctypes.c_char_p, ctypes.c_uint64)),
     "simt_device_destroy": (None, (ctypes.c_void_p,)),
     "simt_add_buffer": (
         ctypes.c_int,
@@ -78,9 +84,17 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
+def built_library() -> Path:
+    """The machine's shared library, built if need be; raises ToolMissing where it cannot be."""
+    from grader.build import build_library
+
+    return build_library("machine")
+
+
 @cache
-def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(build_library("machine")))
+def loaded_library(path: Path | str) -> ctypes.CDLL:
+    """The machine's shared library, ready to be called."""
+    library = ctypes.CDLL(str(path))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -92,11 +106,17 @@ def _triple(values: Sequence[int]) -> ctypes.Array[ctypes.c_uint32]:
 
 
 class Machine:
-    """One device: a lowered program, its module's variables, and the buffers that are mapped at the moment."""
+    """One device: a lowered program, its module's variables, and the buffers that are mapped at the moment.
 
-    def __init__(self, program: Path) -> None:
-        self._library = _library()
-        self._device = self._library.simt_device_create(str(program).encode())
+    `program` is the content of a program's file, or its path. Raises MachineError where it cannot be loaded.
+    """
+
+    def __init__(self, program: bytes | Path, *, library: Path | str | None = None) -> None:
+        self._library = loaded_library(library or built_library())
+        if isinstance(program, bytes):
+            self._device = self._library.simt_device_create_from(program, len(program))
+        else:
+            self._device = self._library.simt_device_create(str(program).encode())
         if not self._device:
             raise MachineError(self._error())
 

@@ -1,12 +1,13 @@
 """The software GPU: runs a Plan on the machine, on CPU tensors.
 
 A `SoftwareGPU` is one device with one module loaded: module variables keep their values from one run to the next, as
-they do between two calls on a GPU.
+they do between two calls on a GPU. The machine works in a process of its own (process.py): a kernel that brings it
+down, hangs it or fills its memory is told as `unsupported`, with the launch that was under way, and the next run begins
+on a fresh device.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,25 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.cache import content_key, entry
-from grader.record.plan import (
-    Allocation,
-    Copy,
-    Free,
-    Launch,
-    Memset,
-    Operation,
-    Plan,
-    SymbolCopy,
-    SymbolUpload,
-    Upload,
-)
+from grader.record.plan import Launch, Plan
 from grader.sass import read_memory_instructions
 from grader.simt.counters import add_up
+from grader.simt.execution import Execution, Schedule
 from grader.simt.findings import Budgets, DeviceFinding, device_findings
 from grader.simt.lower import lower
-from grader.simt.machine import Machine, MachineError
 from grader.simt.merging import by_ptx_line
+from grader.simt.process import MachineDied
 from grader.simt.program import VERSION, write_program
+from grader.simt.remote import Limits, RemoteMachine
 
 if TYPE_CHECKING:
     import torch
@@ -42,8 +34,6 @@ if TYPE_CHECKING:
 
 WARP_BUDGET = 1 << 26  # instructions of one warp: under a second of looping, 60 times what a long puzzle needs
 LAUNCH_BUDGET = 1 << 29  # of all warps, and something for each that is started: some 20 seconds on one core
-PLAN_SECONDS = 30
-_SMALL = 1 << 14  # threads: below, starting host threads costs more than they save
 
 
 @dataclass
@@ -63,26 +53,25 @@ class RunResult:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class _Schedule:
-    order: str
-    seed: int
-    workers: int
-    budgets: Budgets
-
-
 @dataclass
 class SoftwareGPU:
-    """Runs the plans of one build.
+    """Runs the plans of one build; two of them work in two processes.
 
-    Raises PtxError where the PTX cannot be read, MachineError where the machine cannot be started.
+    Raises PtxError where the PTX cannot be read, MachineError where the machine cannot load it, ToolMissing where there
+    is no machine.
     """
 
     build: Build
-    _machine: Machine = field(init=False, repr=False)
+    limits: Limits = field(default_factory=Limits)
+    _machine: RemoteMachine = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._machine = Machine(lowered_program(self.build))
+        self._machine = RemoteMachine(lowered_program(self.build))
+
+    @property
+    def pid(self) -> int:
+        """The process that the machine works in."""
+        return self._machine.pid
 
     def run(
         self,
@@ -101,94 +90,37 @@ class SoftwareGPU:
         `roles`: "in" is read only, "out" and "workspace" hold nothing yet, "inout" holds values. `order` is that of
         blocks and warps: forward, reverse or shuffled by `seed`. `workers` = 0 takes what the host has. `budget` bounds
         the instructions of one warp, `launch_budget` those of all warps of a launch and 16 for each warp that starts. A
-        launch with a finding is the last one that runs.
+        launch with a finding is the last one that runs. Where the process ends under way, tensors stay as they are.
         """
         started = time.perf_counter()
-        machine = self._machine
-        machine.remove_buffers()
-        for buffer in plan.buffers:
-            tensor, role = memory[buffer.name], roles[buffer.name]
-            machine.add_buffer(
-                buffer.name,
-                buffer.address,
-                buffer.bytes,
-                tensor.data_ptr(),
-                initialised=role in ("in", "inout"),
-                writable=role != "in",
-            )
-        schedule = _Schedule(order, seed, workers, Budgets(budget or WARP_BUDGET, launch_budget or LAUNCH_BUDGET))
-        reports, undone = self._operations(plan, schedule)
+        if not self._machine.alive:
+            self._machine = RemoteMachine(lowered_program(self.build))
+        schedule = Schedule(order, seed, workers, Budgets(budget or WARP_BUDGET, launch_budget or LAUNCH_BUDGET))
+        execution = Execution(self._machine, plan, schedule, self.limits)
+        execution.run(memory, roles)
         sizes = {name: tensor.element_size() for name, tensor in memory.items()}
-        addresses = {buffer.name: buffer.address for buffer in plan.buffers}
+        lines = [operation.line for operation in plan.operations if isinstance(operation, Launch)]
         return RunResult(
-            findings=device_findings(reports, _launch_lines(plan), sizes, schedule.budgets) or undone,
-            counters=add_up(reports),
-            unwritten={
-                name: _with_first(machine.unwritten(name, sizes[name])) for name, role in roles.items() if role == "out"
-            },
-            printed="".join(report["printed"] for report in reports),
-            writer_line=lambda name, element: machine.last_writer(addresses[name] + element * sizes[name]),
+            findings=device_findings(execution.reports, lines, sizes, schedule.budgets) or execution.undone,
+            counters=add_up(execution.reports),
+            unwritten=execution.unwritten,
+            printed="".join(report["printed"] for report in execution.reports),
+            writer_line=_writers(self._machine, plan, sizes),
             seconds=time.perf_counter() - started,
         )
 
-    def _operations(self, plan: Plan, schedule: _Schedule) -> tuple[list[dict[str, Any]], list[DeviceFinding]]:
-        """The reports of the launches, and what the machine could not do, which says nothing against the entry."""
-        reports: list[dict[str, Any]] = []
-        deadline = time.monotonic() + PLAN_SECONDS
-        for operation in plan.operations:
-            if time.monotonic() > deadline:
-                launches = sum(isinstance(other, Launch) for other in plan.operations)
-                return reports, [_unsupported(operation, variant="plan", launches=launches, seconds=PLAN_SECONDS)]
-            try:
-                self._operation(operation, schedule)
-            except MachineError as error:
-                return reports, [_unsupported(operation, variant="refused", reason=str(error))]
-            reports += self._machine.report()
-            if reports and reports[-1]["findings"]:
-                break
-        return reports, []
 
-    def _operation(self, operation: Operation, schedule: _Schedule) -> None:
-        if isinstance(operation, Launch):
-            self._launch(operation, schedule)
-        else:
-            self._memory_operation(operation)
+def _writers(machine: RemoteMachine, plan: Plan, sizes: Mapping[str, int]) -> Callable[[str, int], int | None]:
+    """`RunResult.writer_line`, answered until the machine's next run."""
+    addresses = {buffer.name: buffer.address for buffer in plan.buffers}
 
-    def _launch(self, launch: Launch, schedule: _Schedule) -> None:
-        threads = 1
-        for extent in (*launch.grid, *launch.block):
-            threads *= extent
-        self._machine.launch(
-            launch.kernel,
-            launch.grid,
-            launch.block,
-            launch.shared,
-            launch.parameters,
-            order=schedule.order,
-            seed=schedule.seed,
-            workers=schedule.workers or (1 if threads < _SMALL else len(os.sched_getaffinity(0))),
-            warp_budget=schedule.budgets.warp,
-            launch_budget=schedule.budgets.launch,
-        )
+    def line(name: str, element: int) -> int | None:
+        try:
+            return machine.last_writer(addresses[name] + element * sizes[name])
+        except MachineDied:
+            return None
 
-    def _memory_operation(self, operation: Operation) -> None:
-        machine = self._machine
-        match operation:
-            case Memset():
-                machine.set(operation.address, operation.value, 1, operation.bytes)
-            case Copy():
-                machine.copy(operation.destination, operation.source, operation.bytes)
-            case Upload():
-                machine.write(operation.destination, operation.payload)
-            case SymbolCopy():
-                to = machine.variable(operation.symbol) + operation.offset
-                machine.copy(to, operation.source, operation.bytes)
-            case SymbolUpload():
-                machine.write(machine.variable(operation.symbol) + operation.offset, operation.payload)
-            case Allocation():
-                machine.allocate(operation.address, operation.bytes)
-            case Free():
-                machine.free(operation.address)
+    return line
 
 
 def lowered_program(build: Build) -> Path:
@@ -208,17 +140,3 @@ def _lowering_identity() -> str:
     """Changes whenever our own readers or lowering do."""
     here = Path(__file__).parent
     return content_key(*(path.read_bytes() for path in (*sorted(here.glob("*.py")), here.parent / "sass.py")))
-
-
-def _unsupported(operation: Operation, **facts: object) -> DeviceFinding:
-    kernel = operation.kernel if isinstance(operation, Launch) else ""
-    return DeviceFinding("unsupported", operation.line, kernel, None, None, None, None, None, 1, facts)
-
-
-def _launch_lines(plan: Plan) -> list[int | None]:
-    return [operation.line for operation in plan.operations if isinstance(operation, Launch)]
-
-
-def _with_first(unwritten: dict[str, Any]) -> dict[str, Any]:
-    ranges = unwritten["ranges"]
-    return unwritten | {"first": ranges[0][0] if ranges else 0}

@@ -419,3 +419,20 @@ __global__ void barriers_in_a_loop_ok(const float* in, float* out, int n) {
     }
 }
 ENTRY(barriers_in_a_loop_ok, 1, 128)
+
+__device__ float many[16 << 20];
+
+__global__ void large_variable_ok(const float* in, float* out, int n) {
+    for (int i = threadIdx.x; i < (16 << 20); i += 1024) many[i] = in[0];
+    if (threadIdx.x < n) out[threadIdx.x] = many[threadIdx.x];
+}
+ENTRY(large_variable_ok, 1, 1024)
+
+__device__ int runs = 0;
+
+__global__ void counts_its_runs_ok(const float* in, float* out, int n) {
+    if (threadIdx.x == 0) runs += in[0] >= 0.f;
+    __syncthreads();
+    if (threadIdx.x < n) out[threadIdx.x] = static_cast<float>(runs);
+}
+ENTRY(counts_its_runs_ok, 1, 128)

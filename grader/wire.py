@@ -1,4 +1,4 @@
-"""What the parent and the replay process say to each other: one JSON object and some raw bytes at a time.
+"""What the grader and a process of its own say to each other: one JSON object and some raw bytes at a time.
 
 A frame is twelve bytes, little-endian: the size of the JSON in four, that of the raw bytes in eight; then both. Raw
 bytes may be gigabytes: they are not collected, but left in the stream for whoever asked for them.
@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
-from typing import Any, BinaryIO
+
+TYPE_CHECKING = False  # as in typing, whose import takes longer than all others together
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, BinaryIO
 
 _HEAD = struct.Struct("<IQ")
 MAX_JSON_BYTES = 256 << 20

@@ -1,0 +1,138 @@
+"""One run of a Plan on a machine: its operations in order, until one of them shows something."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from grader.record.plan import (
+    Allocation,
+    Copy,
+    Free,
+    Launch,
+    Memset,
+    Operation,
+    Plan,
+    SymbolCopy,
+    SymbolUpload,
+    Upload,
+)
+from grader.simt.findings import Budgets, DeviceFinding
+from grader.simt.machine import MachineError
+from grader.simt.process import MachineDied
+from grader.simt.remote import Limits, RemoteMachine
+
+if TYPE_CHECKING:
+    import torch
+
+_SMALL = 1 << 14  # threads: below, starting host threads costs more than they save
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """In which order blocks and warps run, by how many workers (0: what the host has), and for how long."""
+
+    order: str
+    seed: int
+    workers: int
+    budgets: Budgets
+
+
+@dataclass
+class Execution:
+    """`reports` are those of the launches. `undone` is what the machine could not do, which says nothing against the
+    entry. `unwritten` is by result, see `RunResult`.
+    """
+
+    machine: RemoteMachine
+    plan: Plan
+    schedule: Schedule
+    limits: Limits
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    undone: list[DeviceFinding] = field(default_factory=list)
+    unwritten: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _under_way: Operation | None = None
+
+    def run(self, memory: Mapping[str, torch.Tensor], roles: Mapping[str, str]) -> None:
+        """Runs on copies of the tensors, and copies what came of it back, unless the machine's process has ended."""
+        try:
+            self.machine.begin(self.plan.buffers, memory, roles, self.limits)
+            self._operations()
+            results = {name: memory[name].element_size() for name, role in roles.items() if role == "out"}
+            self.unwritten = {name: _with_first(left) for name, left in self.machine.unwritten(results).items()}
+            self.machine.read_back(memory, roles)
+        except MachineDied as died:
+            self._could_not(died.variant, seconds=round(self.limits.seconds + self.limits.grace), **died.facts)
+
+    def _operations(self) -> None:
+        deadline = time.monotonic() + self.limits.seconds
+        for operation in self.plan.operations:
+            self._under_way = operation
+            if time.monotonic() > deadline:
+                launches = sum(isinstance(other, Launch) for other in self.plan.operations)
+                self._could_not("plan", launches=launches, seconds=round(self.limits.seconds))
+                return
+            try:
+                self._operation(operation)
+            except MachineDied:
+                raise
+            except MachineError as error:
+                self._could_not("refused", reason=str(error))
+                return
+            if self.reports and self.reports[-1]["findings"]:
+                return
+
+    def _could_not(self, variant: str, **facts: object) -> None:
+        under_way = self._under_way
+        kernel = under_way.kernel if isinstance(under_way, Launch) else ""
+        line = under_way.line if under_way is not None else None
+        self.undone = [
+            DeviceFinding("unsupported", line, kernel, None, None, None, None, None, 1, {"variant": variant, **facts})
+        ]
+
+    def _operation(self, operation: Operation) -> None:
+        machine = self.machine
+        match operation:
+            case Launch():
+                self._launch(operation)
+            case Memset():
+                machine.set(operation.address, operation.value, 1, operation.bytes)
+            case Copy():
+                machine.copy(operation.destination, operation.source, operation.bytes)
+            case Upload():
+                machine.write(operation.destination, operation.payload)
+            case SymbolCopy():
+                to = machine.variable(operation.symbol) + operation.offset
+                machine.copy(to, operation.source, operation.bytes)
+            case SymbolUpload():
+                machine.write(machine.variable(operation.symbol) + operation.offset, operation.payload)
+            case Allocation():
+                machine.allocate(operation.address, operation.bytes)
+            case Free():
+                machine.free(operation.address)
+
+    def _launch(self, launch: Launch) -> None:
+        threads = 1
+        for extent in (*launch.grid, *launch.block):
+            threads *= extent
+        schedule = self.schedule
+        self.reports += self.machine.launch(
+            launch.kernel,
+            launch.grid,
+            launch.block,
+            launch.shared,
+            launch.parameters,
+            order=schedule.order,
+            seed=schedule.seed,
+            workers=schedule.workers or (1 if threads < _SMALL else len(os.sched_getaffinity(0))),
+            warp_budget=schedule.budgets.warp,
+            launch_budget=schedule.budgets.launch,
+        )
+
+
+def _with_first(unwritten: dict[str, Any]) -> dict[str, Any]:
+    ranges = unwritten["ranges"]
+    return unwritten | {"first": ranges[0][0] if ranges else 0}
