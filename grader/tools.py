@@ -39,18 +39,20 @@ class Tools:
 
 
 def default_tools() -> Tools:
-    """The real ones. The process of the software GPU is started at once, while there is other work to do."""
+    """The real ones. While a file is compiled and recorded, a process for its software GPU is started."""
     from grader.build import build
     from grader.record import record
 
-    threading.Thread(target=_prepare, name="prepare the software GPU", daemon=True).start()
+    def built_and_prepared(source: Path) -> Build:
+        threading.Thread(target=_prepare, name="prepare the software GPU", daemon=True).start()
+        return build(source)
 
     def software_gpu(built: Build) -> SoftwareGPU:
         from grader.simt.software import SoftwareGPU
 
         return SoftwareGPU(built)
 
-    return Tools(build, record, software_gpu)
+    return Tools(built_and_prepared, record, software_gpu)
 
 
 def _prepare() -> None:

@@ -154,7 +154,7 @@ def test_an_interruption_leaves_nothing_half_done(built: Build, endless: Plan, h
 
 
 def test_it_ends_with_the_grader(built: Build) -> None:
-    program = "import os, signal; from grader.simt.process import acquire; print(acquire().pid, flush=True); "
+    program = "import os, signal; from grader.simt.process import acquire; print(acquire('a').pid, flush=True); "
     program += "os.kill(os.getpid(), signal.SIGKILL)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     status = Path(f"/proc/{int(done.stdout)}/status")
@@ -181,6 +181,14 @@ def test_a_file_that_could_not_be_judged_is_not_called_wrong() -> None:
 
 
 # ---- its life -------------------------------------------------------------------------------------------------------
+
+
+def test_a_process_never_sees_the_program_of_another_file(built: Build) -> None:
+    used = {SoftwareGPU(built).pid for _ in range(4)}
+    assert len(used) == 1
+    other = build(ROOT / "tests" / "wrong" / "puzzle_01_vector_add" / "subtracts.cu")
+    assert SoftwareGPU(other).pid not in used
+    assert SoftwareGPU(built).pid in used
 
 
 def test_two_devices_work_in_two_processes_and_the_next_one_reuses_one(built: Build, honest: Plan) -> None:

@@ -51,9 +51,13 @@ class MachineDied(MachineError):
 
 
 class MachineProcess:
-    """One process, and the memory shared with it. Raises ToolMissing where it cannot be built or started."""
+    """One process, and the memory shared with it; `program` is the only one that it has seen, if any.
+
+    Raises ToolMissing where it cannot be built or started.
+    """
 
     def __init__(self) -> None:
+        self.program: str | None = None
         self.memory = SharedMemory()
         self._owner = os.getpid()
         self._closed = False
@@ -232,7 +236,7 @@ def _started(command: list[str], inherited: list[int]) -> subprocess.Popen[bytes
 
 # ---- processes that wait for work -----------------------------------------------------------------------------------
 
-_MOST_IDLE = 2  # the learner's and the reference's
+_MOST_IDLE = 3  # the learner's, the reference's, and a fresh one
 _MOST_KEPT_BYTES = 64 << 20
 _idle: deque[MachineProcess] = deque()
 _starting = threading.Lock()
@@ -241,27 +245,34 @@ _starting = threading.Lock()
 def prepare() -> None:
     """Starts a process, so that it is there when somebody wants one; a machine that is not there yet is built."""
     with _starting:
-        if not _idle:
+        if all(process.program is not None for process in _idle):
             _idle.append(MachineProcess())
 
 
-def acquire() -> MachineProcess:
-    """A process that nobody else uses, until `release`."""
+def acquire(program: str) -> MachineProcess:
+    """A process that nobody else uses until `release`, and that has seen no other program than this."""
     with _starting:
-        while _idle:
-            process = _idle.popleft()
-            if process.alive:
-                return process
-            process.close()
-        return MachineProcess()
+        for seen in (program, None):
+            for process in [idle for idle in tuple(_idle) if idle.program == seen]:
+                with contextlib.suppress(ValueError):  # `release`, in another thread, has found it to be one too many
+                    _idle.remove(process)
+                if process.alive:
+                    process.program = program
+                    return process
+                process.close()
+        process = MachineProcess()
+        process.program = program
+        return process
 
 
 def release(process: MachineProcess) -> None:
-    """Keeps it for the next one who needs it, unless it is gone or holds much memory."""
-    if process.alive and process.memory.bytes <= _MOST_KEPT_BYTES and len(_idle) < _MOST_IDLE:
+    """Keeps it for the same program's next device, unless it is gone or holds much memory."""
+    if process.alive and process.memory.bytes <= _MOST_KEPT_BYTES:
         _idle.append(process)
     else:
         process.close()
+    while len(_idle) > _MOST_IDLE:
+        _idle.popleft().close()
 
 
 def _end_idle() -> None:

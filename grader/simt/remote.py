@@ -42,7 +42,7 @@ class RemoteMachine:
     """
 
     def __init__(self, program: Path) -> None:
-        self._process = acquire()
+        self._process = acquire(str(program))
         self._release = weakref.finalize(self, release, self._process)
         self._offsets: Mapping[str, int] = {}
         self._deadline: float | None = None
