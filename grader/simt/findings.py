@@ -70,6 +70,9 @@ _ORDER = (
     "out_of_bounds_read",
     "misaligned_access",
     "read_only_violation",
+    "barrier_divergence",
+    "deadlock",
+    "bad_sync_mask",
     "data_race",
     "uninitialised_read",
 )

@@ -110,7 +110,8 @@ std::byte* place_of(Warp& warp, const Instruction& instruction, int lane, const 
                     std::uint32_t bytes, bool write) {
     const std::span<std::byte> all = extent(warp, lane, target);
     Fault fault;
-    if (target.offset > all.size() || bytes > all.size() - target.offset)
+    const bool outside = target.offset > all.size() || bytes > all.size() - target.offset;
+    if (outside || (target.window == Window::shared && !in_variable(warp, instruction, target.offset, bytes)))
         fault = write ? Fault::out_of_bounds_write : Fault::out_of_bounds_read;
     else if (address % bytes != 0)
         fault = Fault::misaligned_access;

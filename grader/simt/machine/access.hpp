@@ -118,10 +118,25 @@ void check_local(Warp& warp, const Instruction& instruction, int lane, const Tar
 
 void count_access(Warp& warp, const Instruction& instruction, const Access& access, std::uint32_t bytes, Window window);
 
+// Do these bytes of shared memory lie in one variable?
+inline bool in_variable(const Warp& warp, const Instruction& instruction, std::uint64_t offset, std::uint64_t bytes) {
+    const std::vector<Extent>& variables = warp.block->launch->variables;
+    std::uint32_t& likely = warp.worker->accesses[instruction.index].variable;
+    if (variables[likely].holds(offset, bytes)) return true;
+    for (std::uint32_t i = 0; i < variables.size(); ++i)
+        if (variables[i].holds(offset, bytes)) {
+            likely = i;
+            return true;
+        }
+    return false;
+}
+
 // Whole row or single piece inside one region and aligned?
-inline bool plain(const Access& access, const Target& target, std::uint32_t bytes, std::uint64_t total) {
-    return target.region && access.start % bytes == 0 && target.offset <= target.region->size &&
-           total <= target.region->size - target.offset;
+inline bool plain(const Warp& warp, const Instruction& instruction, const Access& access, const Target& target,
+                  std::uint32_t bytes, std::uint64_t total) {
+    if (!target.region || access.start % bytes != 0) return false;
+    if (target.window == Window::shared) return in_variable(warp, instruction, target.offset, total);
+    return target.offset <= target.region->size && total <= target.region->size - target.offset;
 }
 
 }  // namespace simt

@@ -6,7 +6,9 @@
 #include <new>
 #include <string>
 
+#include "json.hpp"
 #include "launch.hpp"
+#include "operations.hpp"
 
 namespace {
 
@@ -47,6 +49,18 @@ const char* simt_error() {
 }
 std::uint32_t simt_program_version() {
     return simt::kProgramVersion;
+}
+
+// JSON: the names of all operations that the machine knows.
+const char* simt_operation_names() {
+    return guarded(
+        [] {
+            simt::Json json;
+            json.open('[');
+            for (const std::string& name : simt::operations().names()) json.value(name);
+            return keep(json.close(']').text());
+        },
+        nullptr);
 }
 
 simt::Device* simt_device_create(const char* program_path) {

@@ -274,6 +274,8 @@ class PieceCheck {
             race(k, lane, writer, page_.writer_site[k], true);
         else if (!same && !may_meet(reader) && !ordered(reader, lane))
             race(k, lane, reader, page_.reader_site[k], false);
+        // A thread's own atomic must not hide the plain store before it, which others may still come to meet.
+        if ((writer | kCellAtomic) == mine) return;
         page_.writer[k] = mine;
         page_.writer_site[k] = instruction_.site;
         page_.newest_writer = std::max(page_.newest_writer, mine);

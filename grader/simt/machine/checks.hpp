@@ -6,12 +6,18 @@
 // run: see docs/software-gpu.md.
 #pragma once
 
+#include "launch.hpp"
 #include "region.hpp"
 #include "warp.hpp"
 
 namespace simt {
 
 enum class AccessKind : std::uint8_t { read, read_only, write, atomic };
+
+// Most loads change nothing that is remembered: the bytes have values, nobody has written since the last barrier, and
+// the readers noted already stand for this warp too. These two see that at a glance; the checks below do the rest.
+bool is_settled_row(const Warp& warp, const Region& region, std::uint64_t offset);  // 32 lanes, 4 bytes each
+bool is_settled_piece(const Warp& warp, const Region& region, std::uint64_t offset, std::uint32_t bytes);  // all lanes
 
 // A row: lanes first_lane, first_lane + 1, … touch adjacent pieces of `piece` bytes from `offset` on, `bytes` in all.
 // Pages it lies in must be locked by the caller.
@@ -21,5 +27,40 @@ void check_row(Warp& warp, const Instruction& instruction, Region& region, std::
 // One lane's piece of at most 16 bytes, naturally aligned. `several`: more lanes read the very same piece.
 void check_piece(Warp& warp, const Instruction& instruction, Region& region, std::uint64_t offset, std::uint32_t bytes,
                  int lane, AccessKind kind, bool several, const std::byte* stored);
+
+namespace detail {
+
+// The page, where it is one on which reading cannot be at fault; else null.
+inline const Page* quiet_page(const Warp& warp, const Region& region, std::uint64_t offset, std::uint32_t bytes) {
+    const Page* page = region.shadow.page_if_made(offset);
+    const auto from = static_cast<std::uint32_t>(offset % kPageBytes);
+    if (!page || page->shift != 2 || from + bytes > kPageBytes) return nullptr;
+    const ThreadBlock& block = *warp.block;
+    const Cell floor = region.space == Space::shared ? block.floor : block.launch->floor;
+    return page->newest_writer < floor && page->all_valid(from, bytes) ? page : nullptr;
+}
+
+}  // namespace detail
+
+inline bool is_settled_row(const Warp& warp, const Region& region, std::uint64_t offset) {
+    const Page* page = detail::quiet_page(warp, region, offset, 4 * kLanes);
+    if (!page) return false;
+    const Cell many = region.space == Space::shared ? warp.block->many_stamp << kCellShift
+                                                    : warp.block->launch->grid_stamp << kCellShift;
+    const Cell* reader = &page->reader[offset % kPageBytes / 4];
+    std::uint32_t other = 0;
+    for (int k = 0; k < kLanes; ++k) other |= reader[k] ^ many;
+    return other == 0;
+}
+
+inline bool is_settled_piece(const Warp& warp, const Region& region, std::uint64_t offset, std::uint32_t bytes) {
+    if (bytes != 4) return false;
+    const Page* page = detail::quiet_page(warp, region, offset, bytes);
+    if (!page) return false;
+    const Cell reader = page->reader[offset % kPageBytes / 4];
+    const Cell many = region.space == Space::shared ? warp.block->many_stamp << kCellShift
+                                                    : warp.block->launch->grid_stamp << kCellShift;
+    return reader == many || (reader == (warp.stamp + 1) << kCellShift && warp.stamp != 0);
+}
 
 }  // namespace simt

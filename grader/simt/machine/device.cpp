@@ -175,6 +175,10 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
     launch.block = block;
     launch.dynamic_shared = dynamic_shared;
     launch.parameters = std::move(parameters);
+    for (const SharedVariable& variable : function->shared)
+        launch.variables.push_back({variable.offset, variable.offset + std::uint64_t{variable.size}});
+    if (dynamic_shared != 0 || launch.variables.empty())  // behind all others
+        launch.variables.push_back({function->shared_bytes, std::uint64_t{function->shared_bytes} + dynamic_shared});
     launch.options = options;
     for (const std::uint64_t one : options.blocks)
         if (one >= grid.volume()) throw ProgramError("a chosen block lies outside the grid of kernel " + kernel);

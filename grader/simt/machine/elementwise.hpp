@@ -10,21 +10,31 @@
 
 namespace simt {
 
+// Writes value(lane) to the lanes that run. A destination is a source's slot or lies apart from it, never across it, so
+// that the loop may read ahead.
+template <class D, class Value>
+void write_lanes(Warp& warp, std::uint32_t operand, Value&& value) {
+    D* to = warp.destination<D>(operand);
+    if (warp.mask == kAllLanes) {
+#pragma GCC ivdep
+        for (int lane = 0; lane < kLanes; ++lane) to[lane] = value(lane);
+        return;
+    }
+#pragma GCC ivdep
+    for (int lane = 0; lane < kLanes; ++lane) to[lane] = warp.select[lane] ? value(lane) : to[lane];
+}
+
 template <class D, class A, class F>
 void apply(Warp& warp, const Instruction& instruction, F function) {
     const A* a = warp.source<A>(instruction.operand[1]);
-    alignas(64) std::array<D, kLanes> result;
-    for (int lane = 0; lane < kLanes; ++lane) result[lane] = function(a[lane]);
-    warp.assign(instruction.operand[0], result.data());
+    write_lanes<D>(warp, instruction.operand[0], [&](int lane) { return function(a[lane]); });
 }
 
 template <class D, class A, class B, class F>
 void apply(Warp& warp, const Instruction& instruction, F function) {
     const A* a = warp.source<A>(instruction.operand[1]);
     const B* b = warp.source<B>(instruction.operand[2]);
-    alignas(64) std::array<D, kLanes> result;
-    for (int lane = 0; lane < kLanes; ++lane) result[lane] = function(a[lane], b[lane]);
-    warp.assign(instruction.operand[0], result.data());
+    write_lanes<D>(warp, instruction.operand[0], [&](int lane) { return function(a[lane], b[lane]); });
 }
 
 template <class D, class A, class B, class C, class F>
@@ -32,9 +42,7 @@ void apply(Warp& warp, const Instruction& instruction, F function) {
     const A* a = warp.source<A>(instruction.operand[1]);
     const B* b = warp.source<B>(instruction.operand[2]);
     const C* c = warp.source<C>(instruction.operand[3]);
-    alignas(64) std::array<D, kLanes> result;
-    for (int lane = 0; lane < kLanes; ++lane) result[lane] = function(a[lane], b[lane], c[lane]);
-    warp.assign(instruction.operand[0], result.data());
+    write_lanes<D>(warp, instruction.operand[0], [&](int lane) { return function(a[lane], b[lane], c[lane]); });
 }
 
 // A handler from a stateless function object: unary<D, A, F>, binary<D, A, B, F>, ternary<D, A, B, C, F>.

@@ -305,35 +305,6 @@ void insert_field(Warp& warp, const Instruction& instruction) {
     warp.assign(instruction.operand[0], result.data());
 }
 
-struct PermuteBytes {  // prmt, default mode
-    std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t selector) const {
-        const std::uint64_t bytes = static_cast<std::uint64_t>(b) << 32 | a;
-        std::uint32_t result = 0;
-        for (int i = 0; i < 4; ++i) {
-            const std::uint32_t pick = selector >> (4 * i) & 15;
-            std::uint32_t byte = static_cast<std::uint32_t>(bytes >> (8 * (pick & 7))) & 0xff;
-            if (pick & 8) byte = byte & 0x80 ? 0xff : 0;
-            result |= byte << (8 * i);
-        }
-        return result;
-    }
-};
-
-void lop3(Warp& warp, const Instruction& instruction) {
-    const auto* a = warp.source<std::uint32_t>(instruction.operand[1]);
-    const auto* b = warp.source<std::uint32_t>(instruction.operand[2]);
-    const auto* c = warp.source<std::uint32_t>(instruction.operand[3]);
-    const std::uint32_t table = *warp.source<std::uint32_t>(instruction.operand[4]);
-    std::array<std::uint32_t, kLanes> result{};
-    for (std::uint32_t row = 0; row < 8; ++row) {
-        if (!(table >> row & 1)) continue;
-        for (int lane = 0; lane < kLanes; ++lane)
-            result[lane] |=
-                (row & 4 ? a[lane] : ~a[lane]) & (row & 2 ? b[lane] : ~b[lane]) & (row & 1 ? c[lane] : ~c[lane]);
-    }
-    warp.assign(instruction.operand[0], result.data());
-}
-
 // Carry chains: the condition code is a predicate.
 template <class T, bool Minus, bool CarryIn>
 void add_with_carry_out(Warp& warp, const Instruction& instruction) {
@@ -460,8 +431,6 @@ void add_integer_operations(OperationTable& table) {
     table.add("brev.b64", "WR", unary<std::uint64_t, std::uint64_t, ReverseBits<std::uint64_t>>);
     table.add("bfi.b32", "wrrrr", insert_field<std::uint32_t>);
     table.add("bfi.b64", "WRRrr", insert_field<std::uint64_t>);
-    table.add("prmt.b32", "wrrr", ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, PermuteBytes>);
-    table.add("lop3.b32", "wrrrr", lop3);
 }
 
 }  // namespace simt

@@ -39,6 +39,15 @@ struct LaunchOptions {
     std::size_t trace_most = 0;  // accesses of that thread to note; 0: none
 };
 
+// Where a variable lies in shared memory. Between two of them lies what is nobody's.
+struct Extent {
+    std::uint64_t begin, end;
+
+    bool holds(std::uint64_t offset, std::uint64_t bytes) const {
+        return offset >= begin && offset <= end && bytes <= end - offset;
+    }
+};
+
 struct Launch {
     Device* device = nullptr;
     const Program* program = nullptr;
@@ -46,6 +55,7 @@ struct Launch {
     Dim3 grid, block;
     std::uint32_t dynamic_shared = 0;
     std::vector<std::byte> parameters;
+    std::vector<Extent> variables;  // of shared memory; never empty
     LaunchOptions options;
     Cell floor = 0;  // cells below are older than this launch
     std::uint32_t grid_stamp = 0;
@@ -57,6 +67,7 @@ struct Launch {
     std::atomic<std::uint64_t> issued{0};
     std::atomic<bool> stop{false};  // a fault after which nothing sensible can run
     bool parallel = false;
+    std::atomic<int> advancing{0};        // workers that are not just going round loops
     std::atomic<bool> fenced{false};      // some thread has: from now on strong accesses are followed
     std::atomic<bool> order_lost{false};  // more was published than is kept: no more races between blocks are told
     PublishedKnowledge published;

@@ -91,7 +91,7 @@ void load(Warp& warp, const Instruction& instruction) {
     const bool row = access.shape == Shape::row;
     const std::uint32_t total = row ? bytes * lanes : bytes;
     const Watch watch(warp, instruction, access, W, bytes, false);
-    if (access.shape == Shape::other || !plain(access, target, bytes, total)) {
+    if (access.shape == Shape::other || !plain(warp, instruction, access, target, bytes, total)) {
         load_lanes<Memory, Register, N>(warp, instruction, access, W, Kind);
         return;
     }
@@ -99,7 +99,10 @@ void load(Warp& warp, const Instruction& instruction) {
         const RangeLock lock(warp, *target.region, target.offset, total);
         const std::byte* from = target.region->data + target.offset;
         if (row) {
-            check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, Kind, nullptr);
+            const bool settled = bytes == 4 && Kind == AccessKind::read && warp.mask == kAllLanes &&
+                                 !instruction.strength.ordered && is_settled_row(warp, *target.region, target.offset);
+            if (!settled)
+                check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, Kind, nullptr);
             deliver_row<Memory, Register, N>(warp, instruction, access, from, total);
         } else {
             check_piece(warp, instruction, *target.region, target.offset, bytes, access.first, Kind, lanes > 1,
@@ -162,8 +165,8 @@ void store_pieces(Warp& warp, const Instruction& instruction, const Access& acce
     const Target target = resolve(warp, instruction, access.start, window, bytes);
     count_access(warp, instruction, access, bytes, target.window);
     const std::uint32_t total = bytes * static_cast<std::uint32_t>(lane_count(warp.mask));
-    if (access.shape == Shape::row && !instruction.strength.ordered && plain(access, target, bytes, total) &&
-        target.region->writable) {
+    if (access.shape == Shape::row && !instruction.strength.ordered &&
+        plain(warp, instruction, access, target, bytes, total) && target.region->writable) {
         const std::byte* from = staging.data() + static_cast<std::uint32_t>(access.first) * bytes;
         const RangeLock lock(warp, *target.region, target.offset, total);
         check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, AccessKind::write,

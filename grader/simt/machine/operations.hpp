@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "program.hpp"
 
@@ -31,12 +32,18 @@ class OperationTable {
         const auto found = table_.find(name);
         return found == table_.end() ? nullptr : &found->second;
     }
+    std::vector<std::string> names() const {
+        std::vector<std::string> all;
+        for (const auto& [name, operation] : table_) all.push_back(name);
+        return all;
+    }
 
   private:
     std::unordered_map<std::string, Operation> table_;
 };
 
 void add_integer_operations(OperationTable&);     // integer.cpp
+void add_bit_operations(OperationTable&);         // bits.cpp
 void add_floating_operations(OperationTable&);    // floating.cpp
 void add_compare_operations(OperationTable&);     // compare.cpp
 void add_half_operations(OperationTable&);        // half.cpp

@@ -10,9 +10,9 @@
 namespace simt {
 namespace {
 
-constexpr std::size_t kMostPieces = 1u << 20;   // of a worker; past that nothing new is learned, and nothing reported
-constexpr std::size_t kMostVisited = 1u << 16;  // pieces that one question looks at
-constexpr std::uint64_t kGranule = 8;           // bytes that share what is published there
+constexpr std::size_t kMostPieces = 1u << 20;     // of a worker; past that nothing new is learned, and nothing reported
+constexpr std::size_t kMostVisited = 1u << 16;    // pieces that one question looks at
+constexpr std::size_t kMostSnapshots = 1u << 14;  // of a block's stamps
 
 bool in_use(const Warp& warp) {
     return warp.block->launch->fenced.load(std::memory_order_relaxed);
@@ -73,24 +73,54 @@ void fence_lanes(Warp& warp, LaneMask lanes, bool block_only) {
     warp.stamp = 0;
 }
 
+void know(LaneOrder& order, const Knowledge* known) {
+    if (order.known == known) return;
+    order.known = known;
+    order.published = nullptr;
+}
+
+Knowledge piece_of(const Warp& warp, LaneMask lanes) {
+    Knowledge piece;
+    piece.block = static_cast<std::uint32_t>(warp.block->linear);
+    piece.warp = warp.number;
+    piece.lanes = lanes;
+    return piece;
+}
+
+// What `lanes`, whose last fence was the same, have covered by it and learned.
+const Knowledge* fenced_piece(Warp& warp, LaneMask lanes, const LaneOrder& order) {
+    Knowledge piece = piece_of(warp, lanes);
+    piece.epoch = order.epoch;
+    piece.warp_floor = order.warp_floor;
+    piece.own = order.own;
+    const BlockOrder* together = warp.block->order.get();
+    piece.stamps = together ? together->shared : nullptr;
+    piece.block_only = order.fenced && order.block_only;
+    piece.first = order.known;
+    return keep(warp, piece);
+}
+
 // What `lane` may publish; null where it has never fenced.
 const Knowledge* to_publish(Warp& warp, int lane) {
     LaneOrder& order = order_of(warp, lane);
     const BlockOrder* together = warp.block->order.get();
-    const bool others_fenced = together && together->shared;
-    if (!order.fenced && !others_fenced) return nullptr;
-    if (order.published) return order.published;
-    Knowledge piece;
-    piece.block = static_cast<std::uint32_t>(warp.block->linear);
-    piece.epoch = order.epoch;
-    piece.warp = warp.number;
-    piece.lane = static_cast<std::uint32_t>(lane);
-    piece.warp_floor = order.warp_floor;
-    piece.own = order.own;
-    piece.stamps = others_fenced ? together->shared : nullptr;
-    piece.block_only = order.fenced && order.block_only;
-    piece.first = order.known;
-    return order.published = keep(warp, piece);
+    if (!order.fenced && !(together && together->shared)) return nullptr;
+    if (!order.published) order.published = fenced_piece(warp, 1u << lane, order);
+    return order.published;
+}
+
+// What threads have fenced before a barrier counts as fenced for all behind it.
+void take_snapshot(ThreadBlock& block, BlockOrder& order) {
+    auto& snapshots = block.warps[0].worker->knowledge.stamps;
+    if (snapshots.size() >= kMostSnapshots) {
+        block.launch->order_lost = true;
+        return;
+    }
+    order.shared = &snapshots.emplace_back(order.stamps);
+    order.changed = false;
+    for (Warp& warp : block.warps)
+        if (warp.order)
+            for (LaneOrder& lane : warp.order->lanes) lane.published = nullptr;
 }
 
 void take_in(Warp& warp, int lane, const Knowledge* piece) {
@@ -98,21 +128,19 @@ void take_in(Warp& warp, int lane, const Knowledge* piece) {
     LaneOrder& order = order_of(warp, lane);
     if (order.learned == piece) return;
     order.learned = piece;
-    order.known = joined(warp, order.known, piece);
-    order.published = nullptr;
+    know(order, joined(warp, order.known, piece));
 }
 
 // Runs body(place) with the place where knowledge published at `address` is kept.
 template <class Body>
 void at_address(Warp& warp, const Region& region, std::uint64_t address, Body&& body) {
-    const std::uint64_t key = address / kGranule;
     if (region.space == Space::shared) {
-        body(order_of(*warp.block).published[key]);
+        body(order_of(*warp.block).published[address]);
         return;
     }
     PublishedKnowledge& published = warp.block->launch->published;
     const std::lock_guard guard(published.lock);
-    body(published.at[key]);
+    body(published.at[address]);
 }
 
 bool covers(const Knowledge& piece, Cell cell, const Stamp& then) {
@@ -124,9 +152,10 @@ bool covers(const Knowledge& piece, Cell cell, const Stamp& then) {
     const std::uint32_t first = then.warp * kLanes;
     if (then.reach == Reach::thread) {
         const std::uint32_t lane = cell & kCellLane;
-        if (then.warp == piece.warp && lane == piece.lane && stamp <= piece.own) return true;
+        if (then.warp == piece.warp && (piece.lanes >> lane & 1u) && stamp <= piece.own) return true;
         return piece.stamps && first + lane < piece.stamps->size() && stamp <= (*piece.stamps)[first + lane];
     }
+    if (then.warp == piece.warp && piece.lanes == kAllLanes && stamp <= piece.own) return true;
     if (!piece.stamps) return false;
     const auto from = piece.stamps->begin() + std::min<std::ptrdiff_t>(first, std::ssize(*piece.stamps));
     const auto to = piece.stamps->begin() + std::min<std::ptrdiff_t>(first + kLanes, std::ssize(*piece.stamps));
@@ -169,35 +198,51 @@ void share(Warp& warp, LaneMask lanes) {
     if (!warp.order) return;
     const Knowledge* all = nullptr;
     for_each_lane(lanes, [&](int lane) { all = joined(warp, all, order_of(warp, lane).known); });
+    for_each_lane(lanes, [&](int lane) { know(order_of(warp, lane), all); });
+}
+
+void share_at_barrier(Warp& warp, LaneMask lanes, bool apart) {
+    if (apart) {
+        Knowledge piece = piece_of(warp, lanes);
+        piece.own = warp.last_stamp | 1;
+        piece.block_only = true;
+        const Knowledge* done = keep(warp, piece);
+        for_each_lane(lanes,
+                      [&](int lane) { know(order_of(warp, lane), joined(warp, order_of(warp, lane).known, done)); });
+        warp.stamp = 0;
+    }
+    if (!warp.order) return;
+    const Knowledge* all = nullptr;
+    bool fenced = false;
+    for (LaneMask left = lanes; left != 0;) {
+        const LaneOrder& one = order_of(warp, first_lane(left));
+        LaneMask alike = 0;  // lanes that fenced together, as they mostly do
+        for_each_lane(left, [&](int lane) {
+            const LaneOrder& other = order_of(warp, lane);
+            alike |= static_cast<LaneMask>(other.fenced == one.fenced && other.own == one.own &&
+                                           other.known == one.known && other.block_only == one.block_only)
+                     << lane;
+        });
+        left &= ~alike;
+        all = joined(warp, all, one.fenced ? fenced_piece(warp, alike, one) : one.known);
+        fenced |= one.fenced;
+    }
     for_each_lane(lanes, [&](int lane) {
-        LaneOrder& order = order_of(warp, lane);
-        if (order.known == all) return;
-        order.known = all;
-        order.published = nullptr;
+        know(order_of(warp, lane), all);
+        order_of(warp, lane).fenced = fenced;
     });
 }
 
-void share(ThreadBlock& block) {
-    if (BlockOrder* order = block.order.get(); order && order->changed) {
-        order->shared = &block.warps[0].worker->knowledge.stamps.emplace_back(order->stamps);
-        order->changed = false;
-        for (Warp& warp : block.warps)
-            if (warp.order)
-                for (LaneOrder& lane : warp.order->lanes) lane.published = nullptr;
-    }
+void share_at_barrier(ThreadBlock& block) {
+    if (BlockOrder* order = block.order.get(); order && order->changed) take_snapshot(block, *order);
     const Knowledge* all = nullptr;
     for (Warp& warp : block.warps)
-        if (warp.order) {
+        if (warp.order && warp.alive) {
             share(warp, warp.alive);
-            if (warp.alive) all = joined(warp, all, order_of(warp, first_lane(warp.alive)).known);
+            all = joined(warp, all, order_of(warp, first_lane(warp.alive)).known);
         }
     if (!all) return;
-    for (Warp& warp : block.warps)
-        for_each_lane(warp.alive, [&](int lane) {
-            LaneOrder& order = order_of(warp, lane);
-            if (order.known != all) order.published = nullptr;
-            order.known = all;
-        });
+    for (Warp& warp : block.warps) for_each_lane(warp.alive, [&](int lane) { know(order_of(warp, lane), all); });
 }
 
 bool knows(const Warp& warp, int lane, Cell cell, const Stamp& then) {

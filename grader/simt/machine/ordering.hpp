@@ -25,11 +25,12 @@ struct Warp;
 struct ThreadBlock;
 struct Region;
 
-// What one thread published: its block's accesses of epochs below `epoch`, its warp's with stamps below `warp_floor`,
-// its own with stamps up to `own`, other threads' of the block with stamps up to theirs in `stamps`; and two earlier
-// pieces.
+// What threads published: their block's accesses of epochs below `epoch`, their warp's with stamps below `warp_floor`,
+// those of `lanes` with stamps up to `own`, other threads' of the block with stamps up to theirs in `stamps`; and two
+// earlier pieces.
 struct Knowledge {
-    std::uint32_t block = 0, epoch = 0, warp = 0, lane = 0;
+    std::uint32_t block = 0, epoch = 0, warp = 0;
+    LaneMask lanes = 0;
     std::uint32_t warp_floor = 0, own = 0;
     const std::vector<std::uint32_t>* stamps = nullptr;
     bool block_only = false;  // fenced with scope .cta: tells the block's own threads alone
@@ -75,9 +76,13 @@ void learn(Warp& warp, int lane, const Region& region, std::uint64_t address);
 // An atomic: both, and what was published before stays published with it.
 void exchange(Warp& warp, int lane, const Region& region, std::uint64_t address, const Instruction& instruction);
 
-// The lanes of the warp, or the threads of the block, have met at a barrier.
+// Lanes of the warp have come together: each learns what one of them knows.
 void share(Warp& warp, LaneMask lanes);
-void share(ThreadBlock& block);
+// The same at `__syncwarp`, behind which each may publish what one of them has fenced. `apart`: other lanes of the warp
+// do not take part, so that what these did is ordered for each other alone.
+void share_at_barrier(Warp& warp, LaneMask lanes, bool apart);
+// All threads of the block have met at a barrier.
+void share_at_barrier(ThreadBlock& block);
 
 // Does `lane` know that what `cell` stands for is over?
 bool knows(const Warp& warp, int lane, Cell cell, const Stamp& then);

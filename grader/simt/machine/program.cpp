@@ -409,6 +409,7 @@ const OperationTable& operations() {
         OperationTable made;
         add_move_operations(made);
         add_integer_operations(made);
+        add_bit_operations(made);
         add_floating_operations(made);
         add_compare_operations(made);
         add_convert_operations(made);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <thread>
 
 #include "frame.hpp"
 #include "groups.hpp"
@@ -239,38 +240,81 @@ std::size_t bytes_held(const ThreadBlock& block) {
     return bytes;
 }
 
-void run_blocks(Launch& launch, Worker& worker) {
-    std::deque<std::unique_ptr<ThreadBlock>> waiting;
-    std::size_t held = 0;  // bytes, by the blocks that wait
-    std::unique_ptr<ThreadBlock> spare;
-    while (!launch.stop) {
-        std::unique_ptr<ThreadBlock> block;
-        const bool more = launch.next_block.load(std::memory_order_relaxed) < launch.blocks;
-        const bool room = waiting.size() < kMostResidentBlocks && held < kMostResidentBytes;
-        const std::uint64_t n = more && (room || waiting.empty()) ? launch.next_block.fetch_add(1) : launch.blocks;
-        if (n < launch.blocks) {
-            block = spare ? std::move(spare) : std::make_unique<ThreadBlock>();
-            start_block(*block, launch, worker, block_at(launch, n));
-        } else if (!waiting.empty()) {
-            block = std::move(waiting.front());
-            waiting.pop_front();
-            held -= std::min(held, bytes_held(*block));
-        } else {
-            return;
-        }
-        switch (run_block(*block)) {
-            case Outcome::stopped:
-                return;
-            case Outcome::turn_over:
-                held += bytes_held(*block);
-                waiting.push_back(std::move(block));
-                break;
-            default:
-                finish_block(*block);
-                spare = std::move(block);
-        }
+// Takes back what a block issued that only waited while other workers got on: whoever they are, they may be whom it
+// waits for.
+void refund(ThreadBlock& block, const std::vector<std::uint64_t>& issued_before) {
+    for (std::size_t i = 0; i < block.warps.size(); ++i) {
+        Warp& warp = block.warps[i];
+        account(warp);
+        block.launch->issued.fetch_sub(warp.instructions - issued_before[i], std::memory_order_relaxed);
+        warp.instructions = warp.accounted = issued_before[i];
     }
 }
+
+// One worker's blocks: those that it has begun and that wait for others, and the next ones of the grid.
+class BlockRunner {
+  public:
+    BlockRunner(Launch& launch, Worker& worker) : launch_(launch), worker_(worker) { launch_.advancing += 1; }
+    ~BlockRunner() { advance(false); }
+
+    void run() {
+        while (!launch_.stop) {
+            std::unique_ptr<ThreadBlock> block = next();
+            if (!block) return;
+            issued_before_.clear();
+            for (const Warp& warp : block->warps) issued_before_.push_back(warp.instructions);
+            switch (run_block(*block)) {
+                case Outcome::stopped:
+                    return;
+                case Outcome::turn_over:
+                    advance(false);
+                    if (launch_.advancing > 0) {
+                        refund(*block, issued_before_);
+                        std::this_thread::yield();
+                    }
+                    held_ += bytes_held(*block);
+                    waiting_.push_back(std::move(block));
+                    break;
+                default:
+                    advance(true);
+                    finish_block(*block);
+                    spare_ = std::move(block);
+            }
+        }
+    }
+
+  private:
+    // A fresh block while there are some and room for them, else one that waits, else none.
+    std::unique_ptr<ThreadBlock> next() {
+        const bool more = launch_.next_block.load(std::memory_order_relaxed) < launch_.blocks;
+        const bool room = waiting_.size() < kMostResidentBlocks && held_ < kMostResidentBytes;
+        const std::uint64_t n = more && (room || waiting_.empty()) ? launch_.next_block.fetch_add(1) : launch_.blocks;
+        std::unique_ptr<ThreadBlock> block;
+        if (n < launch_.blocks) {
+            block = spare_ ? std::move(spare_) : std::make_unique<ThreadBlock>();
+            start_block(*block, launch_, worker_, block_at(launch_, n));
+            advance(true);
+        } else if (!waiting_.empty()) {
+            block = std::move(waiting_.front());
+            waiting_.pop_front();
+            held_ -= std::min(held_, bytes_held(*block));
+        }
+        return block;
+    }
+
+    void advance(bool advancing) {
+        if (advancing != advancing_) launch_.advancing += advancing ? 1 : -1;
+        advancing_ = advancing;
+    }
+
+    Launch& launch_;
+    Worker& worker_;
+    std::deque<std::unique_ptr<ThreadBlock>> waiting_;
+    std::size_t held_ = 0;  // bytes, by the blocks that wait
+    std::unique_ptr<ThreadBlock> spare_;
+    std::vector<std::uint64_t> issued_before_;
+    bool advancing_ = true;
+};
 
 }  // namespace
 
@@ -291,7 +335,7 @@ std::uint32_t take_stamp(Launch& launch, Worker& worker, const Stamp& stamp) {
 
 void run_worker(Launch& launch, Worker& worker) {
     try {
-        run_blocks(launch, worker);
+        BlockRunner(launch, worker).run();
     } catch (const Stopped&) {
         launch.stop = true;
     } catch (...) {  // out of memory: the launch ends, and whoever asked for it hears of it

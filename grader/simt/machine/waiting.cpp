@@ -46,18 +46,27 @@ void report_mask(Warp& warp, const Instruction& instruction, LaneMask lanes, Lan
     for_each_lane(lanes, [&](int lane) { report(warp, instruction, lane, finding); });
 }
 
+// What lanes did before `__syncwarp` is ordered before what others of them do behind it.
+void synchronise(Warp& warp, LaneMask lanes) {
+    const bool all = (warp.alive & ~lanes) == 0;
+    if (all) {
+        warp.epoch += 1;
+        warp.stamp = 0;
+    }
+    share_at_barrier(warp, lanes, !all);
+    if (all) warp.sync_floor = warp.worker->next_stamp;
+}
+
 // Runs the instruction for `lanes`, which have come together under `mask`.
 void run_collective(Warp& warp, const Block& block, LaneMask lanes, LaneMask mask) {
     const Instruction& instruction = block.last;
     if (const LaneMask strangers = lanes & ~mask) report_mask(warp, instruction, strangers, mask, "caller", strangers);
     if (block.is_warp_barrier) {
-        warp.epoch += 1;
-        warp.stamp = 0;
-        warp.sync_floor = warp.worker->next_stamp;
+        synchronise(warp, lanes);
     } else if (const LaneMask ended = mask & warp.born & ~warp.alive & ~lanes) {
         report_mask(warp, instruction, lanes, mask, "ended", ended);
     }
-    share(warp, lanes);
+    if (!block.is_warp_barrier) share(warp, lanes);
     warp.set_mask(lanes);
     instruction.run(warp, instruction);
 }
@@ -212,7 +221,7 @@ void pass(ThreadBlock& block, std::uint32_t id) {
 void start_epoch(ThreadBlock& block) {
     Worker& worker = *block.warps[0].worker;
     worker.barriers += 1;
-    share(block);
+    share_at_barrier(block);
     block.epoch += 1;
     block.many_stamp = 0;
     block.floor = std::max(kFirstCell, worker.next_stamp << kCellShift);

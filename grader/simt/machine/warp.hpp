@@ -33,6 +33,7 @@ struct alignas(64) AccessCount {
     std::uint64_t sectors = 0, ideal_sectors = 0;        // global memory, 32 bytes each
     std::uint64_t wavefronts = 0, ideal_wavefronts = 0;  // shared memory
     Region* hint = nullptr;                              // where the last access went: usually the next one's place too
+    std::uint32_t variable = 0;                          // in shared memory: Launch::variables, likewise
     bool many_regions = false;                           // some went elsewhere
 };
 
