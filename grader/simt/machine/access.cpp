@@ -35,18 +35,19 @@ void report_access(Warp& warp, const Instruction& instruction, int lane, Fault f
     report(warp, instruction, lane, std::move(finding));
 }
 
-Cost wavefronts(const Warp& warp, const Access& access, std::uint32_t bytes) {
-    const bool free = bytes <= 4 && (access.shape == Shape::uniform || (access.shape == Shape::row && bytes == 4));
-    return free ? Cost{1, 1} : shared_wavefronts(access.addresses().data(), warp.mask, bytes);
+Cost wavefronts(const Warp& warp, const Access& access, std::uint32_t bytes, Traffic traffic) {
+    const bool free = traffic != Traffic::atomic && bytes <= 4 &&
+                      (access.shape == Shape::uniform || (access.shape == Shape::row && bytes == 4));
+    return free ? Cost{1, 1} : shared_wavefronts(access.addresses().data(), warp.mask, bytes, traffic);
 }
 
 // What the machine instruction costs that ptxas made of this access and its neighbours. It begins at a multiple of its
 // width.
-void count_wide(Warp& warp, const Instruction& instruction, const Access& access, Window window) {
+void count_wide(Warp& warp, const Instruction& instruction, const Access& access, Window window, Traffic traffic) {
     const std::uint32_t bytes = instruction.compiled;
     AccessCount& count = warp.worker->wide[instruction.index];
     count.requests += 1;
-    if (window == Window::shared && access.shape == Shape::uniform) {
+    if (window == Window::shared && access.shape == Shape::uniform && traffic == Traffic::load) {
         const Cost cost = uniform_wavefronts(warp.mask, bytes);
         count.wavefronts += cost.actual;
         count.ideal_wavefronts += cost.ideal;
@@ -55,8 +56,8 @@ void count_wide(Warp& warp, const Instruction& instruction, const Access& access
     Addresses address = access.addresses();
     for (std::uint64_t& one : address) one &= ~std::uint64_t{bytes - 1};
     const bool shared = window == Window::shared;
-    const Cost cost =
-        shared ? shared_wavefronts(address.data(), warp.mask, bytes) : global_sectors(address.data(), warp.mask, bytes);
+    const Cost cost = shared ? shared_wavefronts(address.data(), warp.mask, bytes, traffic)
+                             : global_sectors(address.data(), warp.mask, bytes);
     (shared ? count.wavefronts : count.sectors) += cost.actual;
     (shared ? count.ideal_wavefronts : count.ideal_sectors) += cost.ideal;
 }
@@ -134,17 +135,17 @@ void check_local(Warp& warp, const Instruction& instruction, int lane, const Tar
         report_access(warp, instruction, lane, Fault::uninitialised_read, target, address, bytes, false);
 }
 
-void count_access(Warp& warp, const Instruction& instruction, const Access& access, std::uint32_t bytes,
-                  Window window) {
+void count_access(Warp& warp, const Instruction& instruction, const Access& access, std::uint32_t bytes, Window window,
+                  Traffic traffic) {
     AccessCount& count = warp.worker->accesses[instruction.index];
     const auto lanes = static_cast<std::uint64_t>(lane_count(warp.mask));
     count.requests += 1;
     count.lanes += lanes;
     if (window == Window::local || window == Window::parameter) return;
     if (instruction.compiled != kUnknownWidth && instruction.compiled > bytes)
-        count_wide(warp, instruction, access, window);
+        count_wide(warp, instruction, access, window, traffic);
     const bool shared = window == Window::shared;
-    const Cost cost = shared ? wavefronts(warp, access, bytes) : sectors(warp, access, bytes, lanes);
+    const Cost cost = shared ? wavefronts(warp, access, bytes, traffic) : sectors(warp, access, bytes, lanes);
     (shared ? count.wavefronts : count.sectors) += cost.actual;
     (shared ? count.ideal_wavefronts : count.ideal_sectors) += cost.ideal;
 }

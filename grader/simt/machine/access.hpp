@@ -10,6 +10,7 @@
 #include <span>
 
 #include "checks.hpp"
+#include "counters.hpp"
 #include "launch.hpp"
 #include "warp.hpp"
 
@@ -116,7 +117,8 @@ std::byte* place_of(Warp& warp, const Instruction& instruction, int lane, const 
 void check_local(Warp& warp, const Instruction& instruction, int lane, const Target& target, std::uint64_t address,
                  std::uint32_t bytes, bool write);
 
-void count_access(Warp& warp, const Instruction& instruction, const Access& access, std::uint32_t bytes, Window window);
+void count_access(Warp& warp, const Instruction& instruction, const Access& access, std::uint32_t bytes, Window window,
+                  Traffic traffic);
 
 // Do these bytes of shared memory lie in one variable?
 inline bool in_variable(const Warp& warp, const Instruction& instruction, std::uint64_t offset, std::uint64_t bytes) {

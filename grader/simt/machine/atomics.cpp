@@ -127,7 +127,8 @@ void in_turn(const Warp& warp, Body&& body) {
 template <Window W, class T, class Compute>
 void atomic(Warp& warp, const Instruction& instruction, bool has_result, Compute&& compute) {
     const Access access = access_of(warp, instruction, instruction.operand[has_result ? 1 : 0], sizeof(T));
-    count_access(warp, instruction, access, sizeof(T), resolve(warp, instruction, access.start, W, sizeof(T)).window);
+    count_access(warp, instruction, access, sizeof(T), resolve(warp, instruction, access.start, W, sizeof(T)).window,
+                 Traffic::atomic);
     const Watch watch(warp, instruction, access, W, sizeof(T), true);
     alignas(64) std::array<Bits<T>, kLanes> result{};
     in_turn(warp, [&](int lane) {

@@ -91,7 +91,9 @@ class PieceCheck {
     void initialised(std::uint32_t from, std::uint32_t bytes, int lane) {
         if (page_.all_valid(from, bytes)) return;
         // A library may load a neighbour that nobody wrote, so that no lane needs a branch, and then drop it.
-        if (region_.space == Space::shared && !warp_.block->launch->program->sites[instruction_.site].own) return;
+        const bool plain = kind_ == AccessKind::read && !instruction_.strength.ordered;
+        const bool own = warp_.block->launch->program->sites[instruction_.site].own;
+        if (region_.space == Space::shared && plain && !own) return;
         Finding finding = describe(Fault::uninitialised_read, from / (1u << page_.shift));
         finding.bytes = bytes;
         report(warp_, instruction_, lane, std::move(finding));

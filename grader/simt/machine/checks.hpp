@@ -15,9 +15,11 @@ namespace simt {
 enum class AccessKind : std::uint8_t { read, read_only, write, atomic };
 
 // Most loads change nothing that is remembered: the bytes have values, nobody has written since the last barrier, and
-// the readers noted already stand for this warp too. These two see that at a glance; the checks below do the rest.
-bool is_settled_row(const Warp& warp, const Region& region, std::uint64_t offset);  // 32 lanes, 4 bytes each
-bool is_settled_piece(const Warp& warp, const Region& region, std::uint64_t offset, std::uint32_t bytes);  // all lanes
+// the readers noted already stand for this warp too. These two see that at a glance; the checks below do the rest. 32
+// lanes, 4 bytes each:
+bool is_settled_row(const Warp& warp, const Region& region, std::uint64_t offset);
+// A word of shared memory that all lanes read. Where this warp is the first of them, that is noted.
+bool settle_word(Warp& warp, Region& region, std::uint64_t offset, std::uint16_t site);
 
 // A row: lanes first_lane, first_lane + 1, … touch adjacent pieces of `piece` bytes from `offset` on, `bytes` in all.
 // Pages it lies in must be locked by the caller.
@@ -53,14 +55,19 @@ inline bool is_settled_row(const Warp& warp, const Region& region, std::uint64_t
     return other == 0;
 }
 
-inline bool is_settled_piece(const Warp& warp, const Region& region, std::uint64_t offset, std::uint32_t bytes) {
-    if (bytes != 4) return false;
-    const Page* page = detail::quiet_page(warp, region, offset, bytes);
-    if (!page) return false;
-    const Cell reader = page->reader[offset % kPageBytes / 4];
-    const Cell many = region.space == Space::shared ? warp.block->many_stamp << kCellShift
-                                                    : warp.block->launch->grid_stamp << kCellShift;
-    return reader == many || (reader == (warp.stamp + 1) << kCellShift && warp.stamp != 0);
+inline bool settle_word(Warp& warp, Region& region, std::uint64_t offset, std::uint16_t site) {
+    const Page* quiet = detail::quiet_page(warp, region, offset, 4);
+    if (!quiet || warp.stamp == 0) return false;
+    Page& page = region.shadow.page(offset);
+    const std::uint64_t k = offset % kPageBytes / 4;
+    const Cell all = (warp.stamp + 1) << kCellShift;
+    Cell& reader = page.reader[k];
+    if (reader == all || reader == warp.block->many_stamp << kCellShift) return true;
+    if (reader >= warp.block->floor) return false;
+    reader = all;
+    page.reader_site[k] = site;
+    page.newest_reader = std::max(page.newest_reader, all);
+    return true;
 }
 
 }  // namespace simt

@@ -23,6 +23,12 @@ std::uint64_t worst_bank(const std::uint64_t* address, LaneMask group, std::uint
     return worst;
 }
 
+std::uint64_t most_lanes_in_a_bank(const std::uint64_t* address, LaneMask lanes) {
+    std::array<std::uint64_t, 32> load{};
+    for_each_lane(lanes, [&](int lane) { load[address[lane] / 4 % 32] += 1; });
+    return *std::max_element(load.begin(), load.end());
+}
+
 bool pairs_agree(const std::uint64_t* address, LaneMask lanes, int distance) {
     bool agree = true;
     for_each_lane(lanes, [&](int lane) {
@@ -49,10 +55,11 @@ Cost global_sectors(const std::uint64_t* address, LaneMask lanes, std::uint32_t 
     return {distinct, std::min<std::uint64_t>(distinct, (count * bytes + kSectorBytes - 1) / kSectorBytes)};
 }
 
-Cost shared_wavefronts(const std::uint64_t* address, LaneMask lanes, std::uint32_t bytes) {
+Cost shared_wavefronts(const std::uint64_t* address, LaneMask lanes, std::uint32_t bytes, Traffic traffic) {
     if (lanes == 0) return {0, 0};
+    if (traffic == Traffic::atomic) return {most_lanes_in_a_bank(address, lanes), 1};
     if (bytes <= 4) return {worst_bank(address, lanes, bytes), 1};
-    const bool merge = pairs_agree(address, lanes, 1) || pairs_agree(address, lanes, 2);
+    const bool merge = traffic == Traffic::load && (pairs_agree(address, lanes, 1) || pairs_agree(address, lanes, 2));
     const int width = bytes == 8 ? (merge ? 32 : 16) : (merge ? 16 : 8);
     Cost cost{0, 0};
     for (int first = 0; first < kLanes; first += width) {

@@ -20,9 +20,12 @@ Cost row_sectors(std::uint64_t address, std::uint64_t total);
 
 // Passes over the 32 banks of 4 bytes that one shared-memory instruction needs.
 // Narrower and 4-byte accesses: the most distinct words in one bank. 8 bytes: by half warps; 16 bytes: by quarters,
-// which merge pairwise (within a half) when each lane and its neighbour at distance 1, or all at distance 2, agree on
-// the address. Source: NVIDIA developer forum, topic 77228; measured there for compute capability 7.0 to 7.5.
-Cost shared_wavefronts(const std::uint64_t* address, LaneMask lanes, std::uint32_t bytes);
+// which those of a load merge pairwise (within a half) when each lane and its neighbour at distance 1, or all at
+// distance 2, agree on the address. An atomic takes as many passes as the most lanes that meet in one bank. Sources:
+// NVIDIA developer forum, topic 77228, for loads; results/h200/counting.json holds what an H200 counts, which is the
+// same.
+enum class Traffic : std::uint8_t { load, store, atomic };
+Cost shared_wavefronts(const std::uint64_t* address, LaneMask lanes, std::uint32_t bytes, Traffic traffic);
 
 // The same where all lanes touch one address.
 inline Cost uniform_wavefronts(LaneMask lanes, std::uint32_t bytes) {

@@ -21,6 +21,8 @@ void shuffle(Launch& launch) {
     launch.shuffle_factor = random() % 65536 * 2 + 1;
     while (std::gcd(launch.shuffle_factor, launch.blocks) != 1) launch.shuffle_factor += 2;
     launch.shuffle_offset = random() % launch.blocks;
+    if (launch.shuffle_factor % launch.blocks == 1 && launch.shuffle_offset == 0)  // nothing would be shuffled
+        launch.shuffle_offset = launch.blocks / 2;
 }
 
 void run_on_workers(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers) {

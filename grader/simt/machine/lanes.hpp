@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <vector>
 
 #if defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>
@@ -25,6 +27,20 @@ inline int lane_count(LaneMask mask) {
 inline int first_lane(LaneMask mask) {
     return std::countr_zero(mask);
 }
+
+// Memory that begins at a cache line, so that 32 lanes of 4 bytes take two of them and no vector straddles a third.
+template <class T>
+struct LineAllocator {
+    using value_type = T;
+    LineAllocator() = default;
+    template <class Other>
+    LineAllocator(const LineAllocator<Other>&) {}
+    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64})); }
+    void deallocate(T* memory, std::size_t) { ::operator delete(memory, std::align_val_t{64}); }
+    bool operator==(const LineAllocator&) const { return true; }
+};
+template <class T>
+using LineVector = std::vector<T, LineAllocator<T>>;
 
 // Calls `body(lane)` for every lane in `mask`, lowest first.
 template <class Body>

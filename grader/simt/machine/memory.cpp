@@ -86,7 +86,7 @@ void load(Warp& warp, const Instruction& instruction) {
     constexpr std::uint32_t bytes = sizeof(Memory) * N;
     const Access access = access_of(warp, instruction, instruction.operand[N], bytes);
     const Target target = resolve(warp, instruction, access.start, W, bytes);
-    count_access(warp, instruction, access, bytes, target.window);
+    count_access(warp, instruction, access, bytes, target.window, Traffic::load);
     const auto lanes = static_cast<std::uint32_t>(lane_count(warp.mask));
     const bool row = access.shape == Shape::row;
     const std::uint32_t total = row ? bytes * lanes : bytes;
@@ -112,6 +112,91 @@ void load(Warp& warp, const Instruction& instruction) {
     }
     if (instruction.strength.ordered)
         for_each_lane(warp.mask, [&](int lane) { learn(warp, lane, *target.region, access.address(lane)); });
+}
+
+// ---- words of shared memory ----------------------------------------------------------------------------------------
+
+// Where a matrix product spends its time: a whole warp loads 4 bytes a lane from shared memory, one word for all or 32
+// in a row, and nothing about it is new. Whatever differs is left to the general load: then false comes back and
+// nothing has been done.
+class SharedWords {
+  public:
+    SharedWords(Warp& warp, const Instruction& instruction)
+        : warp_(warp), instruction_(instruction), count_(warp.worker->accesses[instruction.index]) {}
+
+    bool load() {
+        const std::uint32_t operand = instruction_.operand[1];
+        if (warp_.mask != kAllLanes || !(operand & kNarrowAddress) || instruction_.strength.ordered ||
+            warp_.watched != 0)
+            return false;
+        const auto* address = warp_.source<std::uint32_t>(operand);
+        offset_ = address[0] + static_cast<std::uint32_t>(instruction_.immediate);
+        if (count_.row ? is_row(address) : is_uniform(address)) return count_.row ? load_row() : load_one();
+        count_.row = !count_.row;  // usually as it was the last time
+        return false;
+    }
+
+  private:
+    static bool is_row(const std::uint32_t* address) {
+        std::uint32_t off = 0;
+        for (std::uint32_t lane = 0; lane < kLanes; ++lane) off |= address[lane] ^ (address[0] + 4 * lane);
+        return off == 0;
+    }
+    static bool is_uniform(const std::uint32_t* address) {
+        std::uint32_t off = 0;
+        for (int lane = 0; lane < kLanes; ++lane) off |= address[lane] ^ address[0];
+        return off == 0;
+    }
+
+    bool reachable(std::uint32_t bytes) const {
+        return offset_ % 4 == 0 && warp_.block->launch->variables[count_.variable].holds(offset_, bytes);
+    }
+
+    // Did ptxas make one instruction of it and its neighbours?
+    bool is_wide() const { return instruction_.compiled != kUnknownWidth && instruction_.compiled > 4; }
+
+    bool load_row() {
+        const Region& region = *warp_.block->shared;
+        if (!reachable(4 * kLanes) || is_wide() || !is_settled_row(warp_, region, offset_)) return false;
+        std::memcpy(warp_.destination<std::uint32_t>(instruction_.operand[0]), region.data + offset_, 4 * kLanes);
+        note();
+        return true;
+    }
+
+    bool load_one() {
+        Region& region = *warp_.block->shared;
+        if (!reachable(4) || !settle_word(warp_, region, offset_, instruction_.site)) return false;
+        std::uint32_t value;
+        std::memcpy(&value, region.data + offset_, sizeof value);
+        auto* to = warp_.destination<std::uint32_t>(instruction_.operand[0]);
+        for (int lane = 0; lane < kLanes; ++lane) to[lane] = value;
+        note();
+        if (is_wide()) {
+            AccessCount& wide = warp_.worker->wide[instruction_.index];
+            const std::uint64_t wavefronts = instruction_.compiled == 16 ? 2 : 1;
+            wide.requests += 1;
+            wide.wavefronts += wavefronts;
+            wide.ideal_wavefronts += wavefronts;
+        }
+        return true;
+    }
+
+    void note() {
+        count_.requests += 1;
+        count_.lanes += kLanes;
+        count_.wavefronts += 1;
+        count_.ideal_wavefronts += 1;
+    }
+
+    Warp& warp_;
+    const Instruction& instruction_;
+    AccessCount& count_;
+    std::uint32_t offset_ = 0;
+};
+
+void load_shared_word(Warp& warp, const Instruction& instruction) {
+    if (!SharedWords(warp, instruction).load())
+        load<Window::shared, std::uint32_t, std::uint32_t, 1, AccessKind::read>(warp, instruction);
 }
 
 // ---- stores --------------------------------------------------------------------------------------------------------
@@ -163,7 +248,7 @@ bool same_pieces(LaneMask lanes, std::uint32_t bytes, const Staging& staging) {
 void store_pieces(Warp& warp, const Instruction& instruction, const Access& access, Window window, std::uint32_t bytes,
                   const Staging& staging) {
     const Target target = resolve(warp, instruction, access.start, window, bytes);
-    count_access(warp, instruction, access, bytes, target.window);
+    count_access(warp, instruction, access, bytes, target.window, Traffic::store);
     const std::uint32_t total = bytes * static_cast<std::uint32_t>(lane_count(warp.mask));
     if (access.shape == Shape::row && !instruction.strength.ordered &&
         plain(warp, instruction, access, target, bytes, total) && target.region->writable) {
@@ -213,7 +298,9 @@ void add_width(OperationTable& table, std::string_view type) {
     const std::string from = registers + "A", to = "A" + sources;
     constexpr AccessKind read = AccessKind::read;
     table.add({"ld.global.", type, vector}, from, load<Window::global, Memory, Register, N, read>);
-    table.add({"ld.shared.", type, vector}, from, load<Window::shared, Memory, Register, N, read>);
+    constexpr bool word = sizeof(Memory) * N == 4 && sizeof(Memory) == 4;
+    table.add({"ld.shared.", type, vector}, from,
+              word ? load_shared_word : load<Window::shared, Memory, Register, N, read>);
     table.add({"ld.local.", type, vector}, from, load<Window::local, Memory, Register, N, read>);
     table.add({"ld.generic.", type, vector}, from, load<Window::generic, Memory, Register, N, read>);
     table.add({"st.global.", type, vector}, to, store<Window::global, Memory, Register, N>);

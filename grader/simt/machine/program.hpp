@@ -138,7 +138,7 @@ struct Function {
     std::vector<Parameter> parameters;
     std::vector<SharedVariable> shared;
     std::vector<Special> specials;
-    std::vector<std::byte> constants;  // each value 32 times: 128 bytes a 32-bit constant, 256 a 64-bit one
+    LineVector<std::byte> constants;  // each value 32 times: 128 bytes a 32-bit constant, 256 a 64-bit one
     std::vector<Block> blocks;
     std::vector<std::vector<std::uint32_t>> jump_tables;
     std::vector<Instruction> instructions;

@@ -131,6 +131,7 @@ void start_warp(Warp& warp, ThreadBlock& block, Worker& worker, std::uint32_t nu
     warp.order.reset();
     warp.instructions = warp.accounted = 0;
     warp.parked.clear();
+    warp.passed.clear();
     Frame& frame = first_frame(warp);
     warp.enter(frame);
     warp.groups.assign(1, {&frame, 0, warp.alive, 0, 0});

@@ -6,8 +6,8 @@ namespace simt {
 namespace {
 
 template <class T>
-void spread(std::vector<T>& cells, int factor) {
-    std::vector<T> finer(cells.size() * factor);
+void spread(LineVector<T>& cells, int factor) {
+    LineVector<T> finer(cells.size() * factor);
     for (std::size_t i = 0; i < finer.size(); ++i) finer[i] = cells[i / factor];
     cells = std::move(finer);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fill.hpp"
+#include "lanes.hpp"
 #include "stamps.hpp"
 
 namespace simt {
@@ -22,9 +23,9 @@ struct Page {
     int shift = 2;                              // log2 of the bytes a cell covers
     bool initialised = false;                   // all of it
     std::uint64_t valid[kPageBytes / 64] = {};  // a bit a byte
-    std::vector<Cell> writer, reader;
+    LineVector<Cell> writer, reader;
     Cell newest_writer = 0, newest_reader = 0;  // no cell of the page is larger
-    std::vector<std::uint16_t> writer_site, reader_site;
+    LineVector<std::uint16_t> writer_site, reader_site;
 
     Page();
     void refine(int finer);

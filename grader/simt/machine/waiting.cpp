@@ -176,6 +176,25 @@ void report_passers(ThreadBlock& block, std::uint32_t id) {
         });
 }
 
+// Nor need lanes come that ended; but lanes of one warp go to a barrier together, as often as each other.
+void report_leavers(ThreadBlock& block, std::uint32_t id) {
+    for_each_waiting(block, id, [&](Warp& warp, const Parked& parked) {
+        for (const Passed& passed : warp.passed)
+            if (const LaneMask left = passed.lanes & warp.born & ~warp.alive;
+                passed.barrier == &parked.block() && left != 0 && parked.block().aligned)
+                report_divergence(warp, parked, 0, thread_in_block(warp, first_lane(left)));
+    });
+}
+
+void note_passed(Warp& warp, const Parked& parked) {
+    for (Passed& passed : warp.passed)
+        if (passed.barrier == &parked.block()) {
+            passed.lanes |= parked.lanes;
+            return;
+        }
+    warp.passed.push_back({&parked.block(), parked.lanes});
+}
+
 // What a barrier with a reduction gives all its threads.
 std::uint32_t reduced(ThreadBlock& block, std::uint32_t id) {
     std::uint32_t holds = 0, threads = 0;
@@ -211,8 +230,10 @@ void pass(ThreadBlock& block, std::uint32_t id) {
     block.arrived[id] = 0;
     for (Warp& warp : block.warps) {
         for (const Parked& parked : warp.parked)
-            if (!parked.for_warp && parked.barrier == id)
+            if (!parked.for_warp && parked.barrier == id) {
+                note_passed(warp, parked);
                 join(warp, {parked.frame, parked.block().next, parked.lanes, 0, parked.at});
+            }
         std::erase_if(warp.parked, [id](const Parked& parked) { return !parked.for_warp && parked.barrier == id; });
     }
 }
@@ -299,11 +320,12 @@ bool release_barriers(ThreadBlock& block) {
     for (std::uint32_t id = 0; id < 16; ++id) {
         const Arrivals here = arrivals_at(block, id);
         if (here.threads == 0) continue;
-        if (here.wanted == 0 ? here.threads < alive : here.counted < here.wanted && here.threads < alive) continue;
+        if (here.wanted == 0 ? here.threads < alive : here.counted < here.wanted) continue;
         released = true;
         if (here.wanted == 0) {
             report_different_lines(block, id);
             report_passers(block, id);
+            report_leavers(block, id);
         }
         pass(block, id);
     }

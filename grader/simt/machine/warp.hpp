@@ -35,6 +35,7 @@ struct alignas(64) AccessCount {
     Region* hint = nullptr;                              // where the last access went: usually the next one's place too
     std::uint32_t variable = 0;                          // in shared memory: Launch::variables, likewise
     bool many_regions = false;                           // some went elsewhere
+    bool row = false;                                    // the last one was a row
 };
 
 struct BlockCount {
@@ -69,7 +70,7 @@ struct Frame {
     std::uint32_t depth = 0;
     std::uint32_t local_base = 0;  // where its frame begins in each lane's local memory
     LaneMask lanes = 0;            // that have not come back yet
-    std::vector<std::byte> registers;
+    LineVector<std::byte> registers;
     std::vector<LaneMask> predicates;
     std::vector<std::byte> parameters;  // of a called function; a kernel's are the launch's, the same for all lanes
     std::vector<std::byte> arguments, returned;  // of the next call, of the last one
@@ -103,6 +104,12 @@ struct Parked {
     const Block& block() const { return frame->function->blocks[at]; }
 };
 
+// Lanes that have come through a barrier, at least once.
+struct Passed {
+    const Block* barrier;
+    LaneMask lanes;
+};
+
 // Lanes that ended, and the last block in which they did anything.
 struct Ended {
     const Function* function;
@@ -128,6 +135,7 @@ struct Warp {
     std::uint64_t instructions = 0, accounted = 0;  // issued; added to the launch's total already
     std::vector<Group> groups;
     std::vector<Parked> parked;
+    std::vector<Passed> passed;
     Frame* frame = nullptr;                      // whose registers `files` and `predicates` are
     std::vector<std::unique_ptr<Frame>> frames;  // the kernel's own first
     std::array<LocalMemory, kLanes> local;
@@ -183,7 +191,7 @@ struct ThreadBlock {
     std::uint32_t many_stamp = 0;  // "several warps of this block", in this epoch; 0: not needed yet
     Cell floor = 0;                // cells below lie before the last barrier
     std::unique_ptr<Region> shared;
-    std::vector<std::byte> shared_memory;
+    LineVector<std::byte> shared_memory;
     std::unique_ptr<BlockOrder> order;
     std::vector<Warp> warps;
     std::vector<Ended> ended;
