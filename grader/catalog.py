@@ -36,7 +36,8 @@ class LocatedPuzzle:
 
     @cached_property
     def parts(self) -> tuple[Located, ...]:
-        return tuple(Located(part, self, index) for index, part in enumerate(self.puzzle.parts, 1))
+        numbered = zip(self.puzzle.parts, self.puzzle.numbers, strict=True)
+        return tuple(Located(part, self, index) for part, index in numbered)
 
     @property
     def topic(self) -> str:
@@ -46,7 +47,7 @@ class LocatedPuzzle:
 
 @dataclass(frozen=True)
 class Located:
-    """A part on disk; `index` is its number within the puzzle, from 1."""
+    """A part on disk; `index` is its number within the puzzle."""
 
     part: Part
     puzzle: LocatedPuzzle
@@ -137,7 +138,7 @@ class Catalog:
                 return located
         raise UsageError(
             f"There is no part {text!r}: puzzle {puzzle.number} has parts "
-            f"{puzzle.number}.1 to {puzzle.number}.{len(puzzle.parts)}; `grader list` shows them."
+            f"{puzzle.parts[0].label} to {puzzle.parts[-1].label}; `grader list` shows them."
         )
 
     def _unknown(self, text: str) -> str:

@@ -127,7 +127,7 @@ class _PartCheck:
             logging.getLogger(__name__).debug("judging %s", self.submission.shown, exc_info=True)
             state = State.unchecked
             self.reason = f"The grader itself failed ({type(error).__name__}: {error}); your file may well be right."
-        if state is State.wrong and self.submission.is_untouched():
+        if state in (State.wrong, State.goal_open) and self.submission.is_untouched():
             state = State.not_started
         largest = self._largest()
         self._spent("total", begun)

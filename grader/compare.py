@@ -124,7 +124,7 @@ def _compare_buffer(
 ) -> BufferComparison:
     expected = _as_far_as_the_type_reaches(expected, buffer)
     error = _errors(got, expected)
-    wrong = error > allowed_error(part.tolerance, buffer, expected)
+    wrong = error > allowed_error(part.tolerance, case, buffer, expected)
     relative = (error / expected.abs()).nan_to_num_(nan=0.0, posinf=math.inf)  # NaN is 0/0 or ∞/∞; ∞ stays by `error`
     narrow = None
     if bool(wrong.any()) and buffer.dtype.is_float:
@@ -162,12 +162,13 @@ def _as_far_as_the_type_reaches(expected: torch.Tensor, buffer: Buffer) -> torch
     return torch.where(overflown, rounded.double(), expected) if bool(overflown.any()) else expected
 
 
-def allowed_error(tolerance: Tolerance, buffer: Buffer, expected: torch.Tensor) -> torch.Tensor:
+def allowed_error(tolerance: Tolerance, case: Case, buffer: Buffer, expected: torch.Tensor) -> torch.Tensor:
     """How far each element may be from `expected`; an expected infinity or NaN has no neighbourhood."""
     info = torch.finfo(TORCH_TYPES[buffer.dtype.name]) if buffer.dtype.is_float else None
     floor = info.smallest_normal * info.eps if info is not None else 0.0
-    allowed = expected.abs().mul_(tolerance.relative).add_(tolerance.absolute)
-    return allowed.nan_to_num_(nan=0.0, posinf=0.0).clamp_(min=max(floor, tolerance.absolute))
+    absolute = tolerance.absolute_in(case)
+    allowed = expected.abs().mul_(tolerance.relative).add_(absolute)
+    return allowed.nan_to_num_(nan=0.0, posinf=0.0).clamp_(min=max(floor, absolute))
 
 
 # ---- arithmetic in a narrower type ----------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ graded.
 from __future__ import annotations
 
 import inspect
+import itertools
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -156,11 +157,19 @@ class Case:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Right is |got - expected| <= absolute + relative * |expected|; `why` derives the numbers in a line."""
+    """Right is |got - expected| <= absolute + relative * |expected|; `why` derives the numbers in a line.
+
+    `absolute` may depend on the case, as the error of a sum does on its terms: then it is a function that takes the
+    scalars it needs by name.
+    """
 
     relative: float
-    absolute: float = 0.0
+    absolute: float | Callable[..., float] = 0.0
     why: str = field(kw_only=True)
+
+    def absolute_in(self, case: Case) -> float:
+        """The absolute part in this case."""
+        return call_by_name(self.absolute, case.params) if callable(self.absolute) else self.absolute
 
 
 @dataclass(frozen=True)
@@ -245,7 +254,7 @@ class Part:
     """One entry, one file. `name` is the entry's name, and the file's after its number: `2_vector_add.cu`.
 
     `same_program_as` marks the part whose finished file this one would equal, so that nothing tells their outcomes
-    apart.
+    apart. `number` is needed only where the part before it in the list is not the one before it by number.
     """
 
     name: str
@@ -260,6 +269,7 @@ class Part:
     extra: bool = field(default=False, kw_only=True)
     default_inputs: str = field(default="normal", kw_only=True)
     same_program_as: str | None = field(default=None, kw_only=True)
+    number: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         names = [param.name for param in self.params]
@@ -270,10 +280,10 @@ class Part:
             raise PuzzleError(f"{self.name}: every part needs groups, and every group at least one case.")
         for case in (*self.cases(), self.bench):
             self._check_case(case)
-        for function in (self.reference, self.work):
+        for function in (self.reference, self.work, self.tolerance.absolute):
             unknown = [name for name in _parameter_names(function) if name not in names]
             if unknown:
-                raise PuzzleError(f"{self.name}: reference or work asks for {unknown[0]}, which is no parameter.")
+                raise PuzzleError(f"{self.name}: a function of it asks for {unknown[0]}, which is no parameter.")
 
     def _check_case(self, case: Case) -> None:
         scalars = {scalar.name for scalar in self.scalars}
@@ -322,30 +332,16 @@ class Puzzle:
         names = [part.name for part in self.parts]
         if not names or len(set(names)) != len(names):
             raise PuzzleError(f"{self.title}: a puzzle has at least one part, and no two of one name.")
+        if any(earlier >= later for earlier, later in itertools.pairwise((0, *self.numbers))):
+            raise PuzzleError(f"{self.title}: the numbers of its parts do not rise: {self.numbers}.")
 
-
-@dataclass(frozen=True)
-class Argument:
-    """One argument of an entry call, in the order of the C parameters.
-
-    `kind` is "buffer" (value: its size in bytes), "i32", "i64", "f32" or "f64" (value: the scalar), or "stream" (the
-    last argument, value 0).
-    """
-
-    name: str
-    kind: str
-    value: Number
-
-
-def entry_arguments(part: Part, case: Case) -> tuple[Argument, ...]:
-    """The arguments of the entry of `part` in `case`, the stream last."""
-    arguments = []
-    for param in part.params:
-        if isinstance(param, Scalar):
-            arguments.append(Argument(param.name, param.dtype.name, scalar_value(param, case.params)))
-        else:
-            arguments.append(Argument(param.name, "buffer", buffer_bytes(param, case.params)))
-    return (*arguments, Argument("stream", "stream", 0))
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The number of each part: its own, else the next after the part before."""
+        numbers: list[int] = []
+        for part in self.parts:
+            numbers.append(part.number if part.number is not None else (numbers[-1] if numbers else 0) + 1)
+        return tuple(numbers)
 
 
 def scalar_value(scalar: Scalar, params: Mapping[str, Number]) -> Number:
@@ -381,8 +377,8 @@ def call_by_name(function: Callable[..., Any], values: Mapping[str, Any]) -> Any
     return function(**{name: values[name] for name in _parameter_names(function)})
 
 
-def _parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
-    return tuple(inspect.signature(function).parameters)
+def _parameter_names(function: object) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters) if callable(function) else ()
 
 
 def _dimension(buffer: Buffer, dim: Dim, params: Mapping[str, Number]) -> int:

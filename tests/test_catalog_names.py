@@ -79,6 +79,18 @@ def test_elsewhere_the_checkout_is_the_workspace(tmp_path: Path) -> None:
     assert (load_catalog(tmp_path).root / "grader" / "catalog.py").is_file()
 
 
+def test_a_part_keeps_its_number_where_those_before_it_are_missing(catalog: Catalog) -> None:
+    source = catalog.root / "puzzles" / "puzzle_12_last_steps" / "puzzle.py"
+    source.write_text(source.read_text().replace("Part(name, ", "Part(name, number={'four': 4}[name], "))
+    later = load_catalog(catalog.root)
+    _, part = later.resolve("12.4")
+    assert part is not None
+    assert (part.label, part.path.name) == ("12.4", "4_four.cu")
+    for missing in ("12.1", "12.5"):
+        with pytest.raises(UsageError, match=r"has parts 12\.4 to 12\.4"):
+            later.resolve(missing)
+
+
 @pytest.mark.parametrize("text", ["puzzle = 1", "1 / 0", "raise SystemError", "x = (", ""])
 def test_a_puzzle_that_cannot_be_loaded_is_one_sentence(tmp_path: Path, text: str) -> None:
     folder = tmp_path / "puzzles" / "puzzle_01_broken"

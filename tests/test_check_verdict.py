@@ -453,6 +453,12 @@ def test_a_missed_goal_is_right_with_a_goal_open(judge: Callable[..., PartVerdic
     assert verdict.findings[0].line == 9
 
 
+def test_an_untouched_skeleton_that_is_right_already_is_not_started(judge: Callable[..., PartVerdict]) -> None:
+    goals = [Goal("few launches", "goal_missed", "No launch at all.", missed)]
+    verdict = judge(Pretended(), make_part(goals=goals), source=MARKED.format(""))
+    assert (verdict.state, kinds(verdict)) == (State.not_started, ["goal_missed"])
+
+
 def test_goals_see_the_full_size_last_and_the_references_counters(judge: Callable[..., PartVerdict]) -> None:
     shown: list[Evidence] = []
 

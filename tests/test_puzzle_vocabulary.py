@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,12 +24,12 @@ from grader.puzzle import (
     buffer_bytes,
     call_by_name,
     element_count,
-    entry_arguments,
     f16,
     f32,
     i32,
     shape_of,
 )
+from grader.record.recording import entry_arguments
 
 
 def make_part(**changes: Any) -> Part:
@@ -103,7 +104,7 @@ def test_a_float_argument_is_the_single_precision_number_that_the_entry_receives
         bench=Case(eps=1e-5),
         work=lambda: Work(4, 0),
     )
-    (_, eps, _) = entry_arguments(part, Case(eps=1e-5))
+    _, eps, _ = entry_arguments(part, Case(eps=1e-5))
     assert eps.value == 9.999999747378752e-06
 
 
@@ -122,11 +123,33 @@ def test_functions_get_what_they_name() -> None:
         ({"groups": {"all": [Case(rows=2, cols=2, offset={"x": 3})]}}, "offset 3"),
         ({"reference": lambda z: z}, "z"),
         ({"params": [In("x", f32, 1), Out("x", f32, 1)]}, "twice"),
+        ({"tolerance": Tolerance(0.0, absolute=lambda terms: terms, why="")}, "asks for terms"),
     ],
 )
 def test_a_part_that_contradicts_itself_is_refused_when_it_is_made(changes: dict[str, Any], told: str) -> None:
     with pytest.raises(PuzzleError, match=told):
         make_part(**changes)
+
+
+def test_a_tolerance_may_grow_with_the_case() -> None:
+    growing = Tolerance(0.0, absolute=lambda cols: cols * 0.5, why="half a unit for each column")
+    assert growing.absolute_in(Case(rows=2, cols=3)) == 1.5
+    assert Tolerance(0.0, 0.25, why="").absolute_in(Case(rows=2, cols=3)) == 0.25
+
+
+def numbered(*numbers: int | None) -> list[Part]:
+    return [replace(make_part(number=number), name=f"part_{place}") for place, number in enumerate(numbers)]
+
+
+def test_parts_are_numbered_in_their_order_and_a_number_given_goes_on_from_there() -> None:
+    assert Puzzle("Plain", numbered(None, None)).numbers == (1, 2)
+    assert Puzzle("The first part comes later", numbered(2, None, None, 6)).numbers == (2, 3, 4, 6)
+
+
+@pytest.mark.parametrize("numbers", [(0, None), (2, 2), (3, 1), (-1, None)])
+def test_numbers_that_do_not_rise_are_refused(numbers: tuple[int | None, ...]) -> None:
+    with pytest.raises(PuzzleError, match="do not rise"):
+        Puzzle("Odd", numbered(*numbers))
 
 
 def test_two_parts_of_one_name_are_refused() -> None:

@@ -135,12 +135,12 @@ class _Session:
         located = submission.located
         parts = self.puzzle.parts
         hints = read_hints(located.hints_path, located.path.stem)
-        following = next((part.label for part in parts[located.index :]), None)
+        following = next((part.label for part in parts if part.index > located.index), None)
         around = Surroundings(
             number=self.puzzle.number,
             title=self.puzzle.puzzle.title,
             index=located.index,
-            parts=len(parts),
+            parts=parts[-1].index,
             source=submission.source.read_text(encoding="utf-8", errors="replace"),
             hints=len(hints),
             hints_seen=len(self._noted(located).hints),

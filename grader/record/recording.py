@@ -12,7 +12,7 @@ from pathlib import Path
 from grader import cage
 from grader.build import Build, build_library
 from grader.cache import ToolMissing
-from grader.puzzle import Case, Part, entry_arguments
+from grader.puzzle import Case, Part, Scalar, buffer_bytes, scalar_value
 from grader.record.device import Device, device_for
 from grader.record.findings import HostFinding, forgery_finding
 from grader.record.judge import Judge
@@ -47,13 +47,20 @@ def record(build: Build, part: Part, case: Case, *, layout: Layout | None = None
 
     Raises ToolMissing where this machine cannot hold a launcher.
     """
-    roles = {buffer.name: buffer.role for buffer in part.buffers}
-    arguments = [
-        EntryArgument(argument.name, argument.kind, argument.value, roles.get(argument.name, ""))
-        for argument in entry_arguments(part, case)
-    ]
+    arguments = entry_arguments(part, case)
     offsets = [case.offset.get(buffer.name, 0) for buffer in part.buffers]
     return record_entry(build, EntryCall(part.name, arguments, layout or software_layout(offsets), inject))
+
+
+def entry_arguments(part: Part, case: Case) -> list[EntryArgument]:
+    """The arguments of the entry of `part` in `case`, in the order of its C parameters, the stream last."""
+    arguments = [
+        EntryArgument(param.name, param.dtype.name, scalar_value(param, case.params))
+        if isinstance(param, Scalar)
+        else EntryArgument(param.name, "buffer", buffer_bytes(param, case.params), param.role)
+        for param in part.params
+    ]
+    return [*arguments, EntryArgument("stream", "stream")]
 
 
 def record_entry(build: Build, call: EntryCall) -> Recording:
