@@ -2,7 +2,8 @@
 
 Each function makes a `Goal` of `grader/puzzle.py`. Where requests are counted, the case that asks most of global memory
 decides, so that the ragged ends of small cases weigh nothing, and the line that misses the goal by most is named. A
-request is one instruction of one warp, a sector 32 bytes; docs/verdict.md lists the counters.
+request is one instruction of one warp, a sector 32 bytes, a pass over the banks a wavefront; docs/verdict.md lists the
+counters.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _WIDEST = 16  # bytes that one lane can load or store at once
 _SECTORS_TO_FEWEST = 2  # a row that begins inside a sector needs 5 where 4 are the fewest; scattered lanes need 32
 _NARROW_SHARE = 0.1
 _SECTOR = 32
+_WORD = 4
 _SMALL = 1 << 16  # bytes: below, the ragged ends weigh too much
 _BYTES_TO_FEWEST = 1.25
 
@@ -77,6 +79,49 @@ def no_redundant_traffic(work: Callable[..., Work]) -> Goal:
     return Goal("no redundant traffic", "redundant_traffic", sentence, check)
 
 
+def reuse(work: Callable[..., Work], times: int) -> Goal:
+    """Each value loaded from global memory serves `times` operations of `work` or more, in the case with most of them.
+
+    A multiply-add is two operations on two values. Loads count lane by lane, whether a cache has the value or not.
+    """
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        run = [judged for judged in evidence.cases if _loaded(judged.counters)]
+        largest = max(run, key=lambda judged: call_by_name(work, judged.case.params).flops, default=None)
+        if largest is None:
+            return None
+        operations, loaded = call_by_name(work, largest.case.params).flops, _loaded(largest.counters)
+        values = sum(loaded.values())
+        if times * values <= operations:
+            return None
+        worst = max(loaded, key=lambda line: loaded[line])
+        return Shortfall(f"Here it is used {operations / values:.1f} times before it is loaded again.", worst)
+
+    sentence = f"Each value loaded from global memory is used at least {times} times."
+    return Goal("reuse", "redundant_traffic", sentence, check)
+
+
+def no_bank_conflicts() -> Goal:
+    """No line makes more passes over the banks of shared memory than its requests need, in any case."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        shares = []
+        for judged in evidence.cases:
+            for line, access, counts in _accesses(judged.counters, "shared"):
+                passes, fewest = counts[f"shared_{access}_wavefronts"], counts[f"shared_{access}_wavefronts_ideal"]
+                if passes > fewest:
+                    shares.append((passes / fewest, line, access, fewest / counts[f"shared_{access}_requests"]))
+        if not shares:
+            return None
+        share, line, access, fewest = max(shares, key=lambda each: each[0])
+        return Shortfall(
+            f"A {access} of a warp takes {share * fewest:.3g} passes over the banks, and {fewest:.3g} would do.", line
+        )
+
+    sentence = "The lanes of a warp find their words in different banks of shared memory."
+    return Goal("no bank conflicts", "bank_conflicts", sentence, check)
+
+
 def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None) -> Goal:
     """At least nine in ten requests of `access`, "load" or "store", have 16 bytes a lane, in the cases of `where`."""
 
@@ -102,17 +147,28 @@ def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None) -
 
 
 def _busiest(evidence: Evidence) -> Counts:
-    """The counters of the case with the most requests for global memory; empty where nothing was run."""
+    """The counters of the case in which most lanes ask for global memory; empty where nothing was run."""
 
-    def requests(counters: Counts) -> int:
-        return sum(counts[f"global_{access}_requests"] for _, access, counts in _accesses(counters))
+    def lanes(counters: Counts) -> int:
+        return sum(counts[f"global_{access}_lanes"] for _, access, counts in _accesses(counters))
 
-    return max((judged.counters for judged in evidence.cases), key=requests, default={})
+    return max((judged.counters for judged in evidence.cases), key=lanes, default={})
 
 
-def _accesses(counters: Counts) -> Iterator[tuple[int, str, Counts]]:
-    """Line, "load" or "store", and the line's counts, for each line that makes such requests."""
+def _loaded(counters: Counts) -> dict[int, float]:
+    """Line → 4-byte values loaded from global memory, one for each lane that loads it."""
+    loaded = {}
+    for line, access, counts in _accesses(counters):
+        if access == "load":
+            by_bytes = counts["global_load_requests_by_bytes"]
+            words = sum(int(size) * requests for size, requests in by_bytes.items()) / _WORD
+            loaded[line] = counts["global_load_lanes"] * words / counts["global_load_requests"]
+    return loaded
+
+
+def _accesses(counters: Counts, space: str = "global") -> Iterator[tuple[int, str, Counts]]:
+    """Line, "load" or "store", and the line's counts, for each line that makes such requests to that memory."""
     for line, counts in counters.get("lines", {}).items():
         for access in ("load", "store"):
-            if counts.get(f"global_{access}_requests"):
+            if counts.get(f"{space}_{access}_requests"):
                 yield int(line), access, counts

@@ -21,8 +21,8 @@ ours but `extent.py`, and no torch, so that `grader list` stays instant.
     )
 
 `reference` and `work` take what they need by name: any input buffer (a float64 tensor; integers as int64) and any
-scalar. A mistake in a puzzle raises `PuzzleError` with one sentence when the file is loaded, not when a learner is
-graded.
+scalar; `in_` asks for the buffer `in`. A mistake in a puzzle raises `PuzzleError` with one sentence when the file is
+loaded, not when a learner is graded.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import itertools
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from typing import Any, ClassVar, TypeAlias
 
 from grader.extent import ExtentError, evaluate
@@ -281,7 +282,7 @@ class Part:
         for case in (*self.cases(), self.bench):
             self._check_case(case)
         for function in (self.reference, self.work, self.tolerance.absolute):
-            unknown = [name for name in _parameter_names(function) if name not in names]
+            unknown = [name for name in _asked(function).values() if name not in names]
             if unknown:
                 raise PuzzleError(f"{self.name}: a function of it asks for {unknown[0]}, which is no parameter.")
 
@@ -374,11 +375,13 @@ def buffer_bytes(buffer: Buffer, params: Mapping[str, Number]) -> int:
 
 def call_by_name(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     """Calls `function` with those of `values` that its parameters name."""
-    return function(**{name: values[name] for name in _parameter_names(function)})
+    return function(**{parameter: values[name] for parameter, name in _asked(function).items()})
 
 
-def _parameter_names(function: object) -> tuple[str, ...]:
-    return tuple(inspect.signature(function).parameters) if callable(function) else ()
+def _asked(function: object) -> dict[str, str]:
+    """What a function asks for, by parameter: `in_` asks for `in`, which Python keeps for itself."""
+    parameters = inspect.signature(function).parameters if callable(function) else ()
+    return {name: name[:-1] if name.endswith("_") and iskeyword(name[:-1]) else name for name in parameters}
 
 
 def _dimension(buffer: Buffer, dim: Dim, params: Mapping[str, Number]) -> int:

@@ -110,6 +110,7 @@ def test_a_float_argument_is_the_single_precision_number_that_the_entry_receives
 
 def test_functions_get_what_they_name() -> None:
     assert call_by_name(lambda b, n: (b, n), {"a": 1, "b": 2, "n": 3}) == (2, 3)
+    assert call_by_name(lambda in_, n_: (in_, n_), {"in": 1, "n_": 2}) == (1, 2)
 
 
 @pytest.mark.parametrize(

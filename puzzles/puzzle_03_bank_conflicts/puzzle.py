@@ -1,0 +1,70 @@
+"""Puzzle 3: out = inᵀ, from scattered stores to tiles in shared memory without bank conflicts."""
+
+from grader.goals import coalesced, no_bank_conflicts
+from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
+
+PARAMS = [In("in", f32, "rows", "cols"), Out("out", f32, "cols", "rows"), Scalar("rows", i32), Scalar("cols", i32)]
+TOLERANCE = Tolerance(0.0, why="nothing is computed: every value arrives with the bits that it left with")
+BENCH = Case(rows=16_384, cols=16_384)
+
+
+def turned(in_):
+    return in_.T
+
+
+def work(rows, cols):
+    return Work(bytes=8 * rows * cols, flops=0)
+
+
+def sizes(*values):
+    return [Case(rows=rows, cols=cols) for rows, cols in values]
+
+
+GROUPS = {
+    "one tile": sizes((32, 32)),
+    "square": sizes((64, 64), (128, 128)),
+    "oblong": sizes((32, 96), (384, 512)),
+    "ragged": sizes((33, 65), (1, 1), (31, 2), (67, 41), (509, 127)),
+    "long and thin": sizes((1, 1021), (1021, 1), (5, 2053)),
+    "over 65,535": sizes((70_001, 2), (2, 70_001)),
+    "empty": sizes((0, 5), (5, 0)),
+}
+
+puzzle = Puzzle(
+    title="Bank conflicts",
+    parts=[
+        Part(
+            "transpose_naive",
+            number=2,
+            params=PARAMS,
+            reference=turned,
+            groups=GROUPS,
+            bench=BENCH,
+            work=work,
+            tolerance=TOLERANCE,
+            lesson="One side scattered: what 32 sectors a store cost.",
+        ),
+        Part(
+            "transpose_tiled",
+            params=PARAMS,
+            reference=turned,
+            groups=GROUPS,
+            bench=BENCH,
+            work=work,
+            tolerance=TOLERANCE,
+            lesson="Through shared memory: coalesced on both sides.",
+            goals=[coalesced()],
+        ),
+        Part(
+            "transpose_padded",
+            params=PARAMS,
+            reference=turned,
+            groups=GROUPS,
+            bench=BENCH,
+            work=work,
+            tolerance=TOLERANCE,
+            lesson="One float of padding: no bank conflicts.",
+            goals=[coalesced(), no_bank_conflicts()],
+        ),
+    ],
+)
