@@ -23,13 +23,7 @@ from grader.explain import Observation
 from grader.facts import PRINTED_CHARACTERS, kernel_facts, launch_facts, readable
 from grader.findings import Place
 from grader.launcher import host_observations
-from grader.puzzle import (
-    Case,
-    CaseEvidence,
-    Evidence,
-    Shortfall,
-    call_by_name,
-)
+from grader.puzzle import Case, CaseEvidence, Evidence, Shortfall, call_by_name, element_count
 from grader.tools import Tools, TorchLoading, TorchMissing
 from grader.verdict import CaseResult, Finding, GoalResult, PartVerdict, Stage, State, Timing
 
@@ -192,9 +186,15 @@ class _PartCheck:
             self._fail_a_launch(built)
         if not self.findings:
             self._full_size(built)
-        if self.findings:
-            return self._state_with_findings()
-        return self._judge_goals(built)
+        faulty = bool(self.findings)
+        state = self._judge_goals(built) if not faulty or self._right_where_there_is_work() else State.wrong
+        return self._state_with_findings() if faulty else state
+
+    def _right_where_there_is_work(self) -> bool:
+        """Whether all cases with a result to compute are right, so that goals can be told beside what is wrong."""
+        passed = [result.passed for result in self.results] + [False] * len(self.cases)
+        sizes = [sum(element_count(buffer, case.params) for buffer in self.part.results) for _, case in self.cases]
+        return all(right or not size for right, size in zip(passed, sizes, strict=False))
 
     def _state_with_findings(self) -> State:
         """A kernel that the software GPU cannot run is not wrong: nobody has seen it fail."""
@@ -329,7 +329,7 @@ class _PartCheck:
             self._note(ran, recording, BENCH_GROUP, case)
 
     def _judge_goals(self, built: Build) -> State:
-        self.stage = Stage.goal
+        self.stage = self.stage if self.findings else Stage.goal
         largest = self._largest()
         if largest is not None:
             self.reference_counters = self._reference_counters(largest)

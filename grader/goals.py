@@ -115,7 +115,7 @@ def no_bank_conflicts() -> Goal:
             return None
         share, line, access, fewest = max(shares, key=lambda each: each[0])
         return Shortfall(
-            f"A {access} of a warp takes {share * fewest:.3g} passes over the banks, and {fewest:.3g} would do.", line
+            f"A warp's {access} takes {share * fewest:.3g} passes over shared memory, and {fewest:.3g} would do.", line
         )
 
     sentence = "The lanes of a warp find their words in different banks of shared memory."

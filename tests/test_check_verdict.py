@@ -453,6 +453,20 @@ def test_a_missed_goal_is_right_with_a_goal_open(judge: Callable[..., PartVerdic
     assert verdict.findings[0].line == 9
 
 
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [(0, ["launch_error", "goal_missed"]), (5, ["launch_error"]), (257, ["launch_error"])],
+)
+def test_a_goal_is_told_beside_a_fault_that_only_cases_without_results_have(
+    judge: Callable[..., PartVerdict], refused: int, told: list[str]
+) -> None:
+    pretended = Pretended(
+        host_findings=lambda case, inject: [host("launch_error")] if case.params["n"] == refused else []
+    )
+    verdict = judge(pretended, make_part(goals=[Goal("few launches", "goal_missed", "No launch at all.", missed)]))
+    assert (verdict.state, verdict.stage, kinds(verdict)) == (State.wrong, Stage.record, told)
+
+
 def test_an_untouched_skeleton_that_is_right_already_is_not_started(judge: Callable[..., PartVerdict]) -> None:
     goals = [Goal("few launches", "goal_missed", "No launch at all.", missed)]
     verdict = judge(Pretended(), make_part(goals=goals), source=MARKED.format(""))

@@ -213,6 +213,37 @@ def test_narrower_arithmetic_is_recognised(dtype: torch.dtype, name: str, where:
     assert wrong.narrow.name == name
 
 
+def row_sums(terms: int) -> Part:
+    return sum_part(
+        params=[In("x", f32, "n", terms), Out("out", f32, "n"), Scalar("n", i32)],
+        reference=lambda x: x.sum(1),
+        tolerance=Tolerance(2.0**-22, terms * 2.0**-20, why="as many roundings as terms"),
+    )
+
+
+@pytest.mark.parametrize(("dtype", "name"), [(torch.float16, "half"), (torch.bfloat16, "bfloat16")])
+@pytest.mark.parametrize("terms", [16, 200, 4096])
+def test_a_long_sum_in_a_narrower_type_is_recognised_whatever_its_order(
+    dtype: torch.dtype, name: str, terms: int
+) -> None:
+    inputs = draw_inputs(row_sums(terms), CASE, 1)
+    total = torch.zeros(64, dtype=dtype)
+    for column in inputs["x"].to(dtype).T:
+        total += column
+    wrong = judged(row_sums(terms), total.float(), inputs).first_wrong()
+    assert wrong is not None
+    assert wrong.narrow is not None
+    assert wrong.narrow.name == name
+
+
+def test_whole_numbers_that_miss_a_term_are_not_called_imprecise() -> None:
+    part, case = row_sums(200), Case(n=64, inputs={"x": "integers"})
+    inputs = draw_inputs(part, case, 1)
+    wrong = judged(part, inputs["x"][:, 1:].sum(1), inputs, case).first_wrong()
+    assert wrong is not None
+    assert wrong.narrow is None
+
+
 @pytest.mark.parametrize("factor", [1 + 1e-3, 1 + 2.0**-11, 0.999, 2.0, -1.0])
 def test_values_that_are_only_about_right_are_not_called_imprecise(factor: float) -> None:
     inputs = draw_inputs(sum_part(), CASE, 1)

@@ -76,7 +76,7 @@ puzzle = Puzzle(
             reference=product,
             groups={
                 "whole tiles": sizes((16, 16, 16), (32, 48, 64)),
-                "ragged K": sizes((16, 16, 17), (32, 16, 15), (16, 32, 1)),
+                "ragged K": sizes((32, 16, 15), (16, 32, 1), (16, 16, 17), (32, 32, 40)),
                 "ragged M and N": sizes((17, 33, 32), (15, 31, 16), (1, 1, 16)),
                 "ragged": sizes((65, 33, 17), (1, 1, 1), (101, 89, 97)),
                 "long and thin": sizes((1, 257, 40), (257, 1, 40), (3, 5, 1021)),

@@ -1,0 +1,113 @@
+"""Goals, on counters made up for them: what reaches a goal, what just misses it, and which line is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from grader.goals import coalesced, no_bank_conflicts, reuse
+from grader.puzzle import Case, CaseEvidence, Evidence, Goal, Shortfall, Work
+
+Lines = Mapping[int, Mapping[str, Any]]
+
+
+def work(n: int) -> Work:
+    return Work(bytes=8 * n, flops=2 * n)
+
+
+def missed(goal: Goal, *cases: tuple[int, Lines]) -> Shortfall | None:
+    """What the goal says of cases given as n and their counters by line."""
+    judged = [
+        CaseEvidence("group", Case(n=n), (), {"kernels": {}, "lines": {str(line): counts[line] for line in counts}}, {})
+        for n, counts in cases
+    ]
+    shortfall = goal.check(Evidence([*judged, CaseEvidence("bench", Case(n=1 << 28), (), {}, {})], {}))
+    assert not isinstance(shortfall, str)
+    return shortfall
+
+
+def loads(requests: int, *, lanes: int = 32, sectors: int = 4, bytes_a_lane: int = 4) -> dict[str, Any]:
+    return {
+        "global_load_requests": requests,
+        "global_load_lanes": requests * lanes,
+        "global_load_requests_by_bytes": {str(bytes_a_lane): requests},
+        "global_load_sectors": requests * sectors,
+        "global_load_sectors_ideal": requests * lanes * bytes_a_lane // 32,
+    }
+
+
+def shared(access: str, requests: int, passes: int, fewest: int) -> dict[str, Any]:
+    return {
+        f"shared_{access}_requests": requests,
+        f"shared_{access}_wavefronts": passes,
+        f"shared_{access}_wavefronts_ideal": fewest,
+    }
+
+
+# ---- reuse ----
+
+
+@pytest.mark.parametrize(("requests", "reached"), [(8, True), (9, False), (64, False)])
+def test_reuse_asks_for_so_many_operations_a_loaded_value(requests: int, reached: bool) -> None:
+    assert (missed(reuse(work, 8), (1024, {7: loads(requests)})) is None) is reached
+
+
+def test_reuse_names_the_line_that_loads_most_and_how_often_a_value_is_used() -> None:
+    shortfall = missed(reuse(work, 8), (1024, {7: loads(10), 9: loads(22)}))
+    assert shortfall is not None
+    assert shortfall.line == 9
+    assert "used 2.0 times" in shortfall.sentence
+
+
+def test_reuse_counts_values_and_not_instructions() -> None:
+    assert missed(reuse(work, 8), (1024, {7: loads(2, bytes_a_lane=16)})) is None
+    assert missed(reuse(work, 8), (1024, {7: loads(3, bytes_a_lane=16)})) is not None
+    assert missed(reuse(work, 8), (1024, {7: loads(64, lanes=1)})) is None
+
+
+def test_reuse_looks_at_the_case_with_most_operations() -> None:
+    small, large = (16, {7: loads(4)}), (1024, {7: loads(8)})
+    assert missed(reuse(work, 8), small, large) is None
+    assert missed(reuse(work, 8), small) is not None
+
+
+# ---- bank conflicts ----
+
+
+def test_as_many_passes_as_needed_are_no_conflict() -> None:
+    counts = {5: shared("store", 10, 10, 10), 8: shared("load", 10, 40, 40)}
+    assert missed(no_bank_conflicts(), (64, counts)) is None
+
+
+@pytest.mark.parametrize("access", ["load", "store"])
+def test_one_pass_too_many_in_any_case_is_a_conflict(access: str) -> None:
+    shortfall = missed(
+        no_bank_conflicts(), (1 << 20, {5: shared(access, 100, 100, 100)}), (3, {5: shared(access, 10, 11, 10)})
+    )
+    assert shortfall is not None
+    assert shortfall.line == 5
+    assert f"A warp's {access} takes 1.1 passes" in shortfall.sentence
+
+
+def test_the_worst_line_is_named_with_the_passes_of_one_access() -> None:
+    counts = {5: shared("store", 100, 200, 100), 8: shared("load", 10, 320, 10), 9: shared("load", 10, 160, 40)}
+    shortfall = missed(no_bank_conflicts(), (64, counts))
+    assert shortfall is not None
+    assert shortfall.line == 8
+    assert "takes 32 passes over shared memory, and 1 would do" in shortfall.sentence
+
+
+# ---- coalesced ----
+
+
+def test_coalesced_looks_at_the_case_in_which_most_lanes_ask() -> None:
+    thin, full = (4, {7: loads(100, lanes=2, sectors=2)}), (1024, {7: loads(8, sectors=32)})
+    shortfall = missed(coalesced(), thin, full)
+    assert shortfall is not None
+    assert "moves 32 sectors, and 4 would hold" in shortfall.sentence
+
+
+def test_a_row_that_begins_inside_a_sector_is_still_coalesced() -> None:
+    assert missed(coalesced(), (1024, {7: loads(8, sectors=5)})) is None

@@ -1,0 +1,24 @@
+// transpose_tiled: stores what lies beyond the edge of in, too
+#include <cuda_runtime.h>
+#define TILE 32
+#define STEP 8
+
+__global__ void transpose_tiled_kernel(const float* in, float* out, int rows, int cols) {
+    __shared__ float tile[TILE][TILE];
+    const int tx = threadIdx.x, ty = threadIdx.y;
+    int x = blockIdx.x * TILE + tx;
+    int y = blockIdx.y * TILE + ty;
+    for (int j = 0; j < TILE; j += STEP)
+        if (x < cols && y + j < rows) tile[ty + j][tx] = in[(y + j) * cols + x];
+    __syncthreads();
+    x = blockIdx.y * TILE + tx;
+    y = blockIdx.x * TILE + ty;
+    for (int j = 0; j < TILE; j += STEP) out[(y + j) * rows + x] = tile[tx][ty + j];
+}
+
+extern "C" cudaError_t transpose_tiled(const float* in, float* out, int rows, int cols, cudaStream_t stream) {
+    if (rows == 0 || cols == 0) return cudaSuccess;
+    const dim3 block(TILE, STEP), grid((cols + TILE - 1) / TILE, (rows + TILE - 1) / TILE);
+    transpose_tiled_kernel<<<grid, block, 0, stream>>>(in, out, rows, cols);
+    return cudaGetLastError();
+}
