@@ -27,11 +27,15 @@ __global__ void transpose_padded_kernel(const float* __restrict__ in, float* __r
     const std::size_t col0 = blockIdx.x % across * size;
     const unsigned x = threadIdx.x;
     for (unsigned y = threadIdx.y; y < size; y += high) {
-        if (row0 + y < rows && col0 + x < cols) tile[y][x] = in[(row0 + y) * cols + col0 + x];
+        if (row0 + y < rows && col0 + x < cols) {
+            tile[y][x] = in[(row0 + y) * cols + col0 + x];
+        }
     }
     __syncthreads();
     for (unsigned y = threadIdx.y; y < size; y += high) {
-        if (col0 + y < cols && row0 + x < rows) out[(col0 + y) * rows + row0 + x] = tile[x][y];
+        if (col0 + y < cols && row0 + x < rows) {
+            out[(col0 + y) * rows + row0 + x] = tile[x][y];
+        }
     }
 }
 
