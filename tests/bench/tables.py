@@ -41,10 +41,34 @@ def block_sizes(measured: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
+def products(measured: Mapping[str, Any]) -> str:
+    """Puzzle 2's solutions beside cuBLAS's product of the same matrices."""
+    best = measured["products"]["cublas"]["ms"]
+    rows = ["| | ms | TFLOP/s | of cuBLAS's |", "|---|---|---|---|"]
+    for name, part in measured["products"].items():
+        shown = "cuBLAS, single precision" if name == "cublas" else f"`{name}`"
+        rate, share = part["flops"] / part["ms"] / 1e9, "" if name == "cublas" else f"{100 * best / part['ms']:.0f} %"
+        rows.append(f"| {shown} | {part['ms']:.2f} | {rate:.1f} | {share} |".replace("|  |", "| |"))
+    return "\n".join(rows)
+
+
+def transposes(measured: Mapping[str, Any]) -> str:
+    """Puzzle 3's solutions beside a copy of as many bytes."""
+    copy = measured["transposes"]["copy"]["ms"]
+    rows = ["| | ms | GB/s | of a copy's |", "|---|---|---|---|"]
+    for name, part in measured["transposes"].items():
+        shown = "a copy" if name == "copy" else f"`{name}`"
+        rate, share = part["bytes"] / part["ms"] / 1e6, "" if name == "copy" else f"{100 * copy / part['ms']:.0f} %"
+        rows.append(f"| {shown} | {part['ms']:.3f} | {rate:,.0f} | {share} |".replace("|  |", "| |"))
+    return "\n".join(rows)
+
+
 # Page, marker, results, and what makes the table of them.
 TABLES: tuple[tuple[str, str, str, Callable[[Mapping[str, Any]], str]], ...] = (
     ("puzzles/puzzle_01_vector_add/README.md", "times", "results/puzzle_01_h200.json", times),
     ("puzzles/puzzle_01_vector_add/README.md", "block sizes", "results/puzzle_01_h200.json", block_sizes),
+    ("puzzles/puzzle_02_tiled_gemm/README.md", "times", "results/puzzles_02_03_h200.json", products),
+    ("puzzles/puzzle_03_bank_conflicts/README.md", "times", "results/puzzles_02_03_h200.json", transposes),
 )
 
 
