@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from grader.report import Surroundings, print_part, print_summary
-from grader.report.counts import beside_reference
+from grader.report.counts import beside_reference, costliest_line
 from grader.report.excerpt import excerpt
 from grader.verdict import CaseResult, Finding, FirstWrong, GoalResult, PartVerdict, Stage, State, Timing, Verdict
 
@@ -143,6 +143,32 @@ def test_a_passed_part_names_the_next_and_stands_beside_the_reference() -> None:
 def test_without_a_reference_nothing_is_compared() -> None:
     assert beside_reference({"kernels": {"k": {"warp_instructions": 3}}}, {}) == ""
     assert beside_reference({}, {}) == ""
+
+
+def counted(access: str, requests: int, taken: int, fewest: int) -> dict[str, int]:
+    unit = "sectors" if access.startswith("global") else "wavefronts"
+    return {f"{access}_requests": requests, f"{access}_{unit}": taken, f"{access}_{unit}_ideal": fewest}
+
+
+def test_a_passed_part_names_the_line_that_pays_most_for_what_it_needs() -> None:
+    lines = {
+        "8": counted("global_load", 10, 40, 40),
+        "9": counted("global_store", 10, 320, 40) | counted("shared_load", 10, 320, 10),
+        "10": counted("shared_store", 10, 160, 10),
+    }
+    passed = replace(WRONG, state=State.passed, stage=Stage.done, findings=(), cases=WRONG.cases[:2], not_reached=())
+    words = "Seen on line 9: a warp's load takes 32 passes over shared memory, and 1 would do."
+    assert words in shown(replace(passed, counters={"lines": lines}))
+    assert words not in shown(replace(WRONG, counters={"lines": lines}))
+    assert "line 9: a warp's store moves 32 sectors" in costliest_line(
+        {"lines": {"9": counted("global_store", 1, 32, 4)}}
+    )
+
+
+@pytest.mark.parametrize("taken", [4, 5, 8])
+def test_a_little_more_than_the_fewest_sectors_is_not_worth_a_word(taken: int) -> None:
+    assert costliest_line({"lines": {"9": counted("global_load", 1, taken, 4)}}) == ""
+    assert costliest_line({}) == ""
 
 
 def test_an_open_goal_is_right_and_says_what_is_missing() -> None:

@@ -1,4 +1,4 @@
-"""A part's counters beside the reference's, in one sentence."""
+"""A part's counters in words: beside the reference's, and the line that asks memory for most beyond its need."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from typing import Any
 from grader.explain import sentence
 
 _SECTOR_BYTES = 32
+_WASTE = 2
+_UNITS = {
+    "global_load": "sectors",
+    "global_store": "sectors",
+    "shared_load": "wavefronts",
+    "shared_store": "wavefronts",
+}
 _SECTORS = ("global_load_sectors", "global_store_sectors", "global_atomic_sectors")
 
 
@@ -21,6 +28,25 @@ def beside_reference(counters: Mapping[str, Any], reference: Mapping[str, Any]) 
         "instructions": _times("instructions", own["instructions"], other["instructions"]),
     }
     return sentence("verdict", "counters", facts=facts)
+
+
+def costliest_line(counters: Mapping[str, Any]) -> str:
+    """What a right part still pays for: the access that takes most sectors or passes for what it needs.
+
+    "" where no line takes more than twice what it needs: a row that begins inside a sector is no waste.
+    """
+    found = [
+        (counts[f"{access}_{unit}"] / counts[f"{access}_{unit}_ideal"], line, access, unit, counts)
+        for line, counts in counters.get("lines", {}).items()
+        for access, unit in _UNITS.items()
+        if counts.get(f"{access}_{unit}_ideal")
+    ]
+    ratio, line, access, unit, counts = max(found, key=lambda each: each[0], default=(0.0, "", "", "", {}))
+    if ratio <= _WASTE:
+        return ""
+    fewest = counts[f"{access}_{unit}_ideal"] / counts[f"{access}_requests"]
+    facts = {"line": line, "taken": f"{ratio * fewest:.3g}", "fewest": f"{fewest:.3g}"}
+    return sentence("verdict", f"costs_{access}", facts=facts)
 
 
 def _totals(counters: Mapping[str, Any]) -> dict[str, int]:

@@ -208,12 +208,15 @@ def _print_pattern(console: Console, part: PartVerdict, width: int) -> None:
 
 
 def _print_counters(console: Console, part: PartVerdict, width: int) -> None:
-    from grader.report.counts import beside_reference
+    from grader.report.counts import beside_reference, costliest_line
 
+    told = []
+    if part.state is State.passed:
+        told.append(costliest_line(part.counters))
     if part.state in (State.passed, State.goal_open):
-        compared = beside_reference(part.counters, part.reference_counters)
-        if compared:
-            _prose(console, compared, width)
+        told.append(beside_reference(part.counters, part.reference_counters))
+    for sentence_told in filter(None, told):
+        _prose(console, sentence_told, width)
 
 
 def _print_timing(console: Console, part: PartVerdict, width: int) -> None:

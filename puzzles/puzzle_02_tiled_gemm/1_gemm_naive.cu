@@ -15,7 +15,7 @@ constexpr unsigned tile = 16;
 
 __global__ void gemm_naive_kernel(const float* __restrict__ A, const float* __restrict__ B, float* __restrict__ C,
                                   int M, int N, int K) {
-    // Tiles are numbered along the rows of C. One number, since a grid has room for 2^31 blocks along x only.
+    // Tiles are numbered row by row. One number: along x a grid has room for 2^31 blocks, along y for 65,535.
     const unsigned across = (N + tile - 1) / tile;
     const unsigned row0 = blockIdx.x / across * tile;
     const unsigned col0 = blockIdx.x % across * tile;

@@ -14,7 +14,7 @@
 constexpr unsigned wide = 32, high = 8;  // a block, in columns and rows of in
 
 __global__ void transpose_naive_kernel(const float* __restrict__ in, float* __restrict__ out, int rows, int cols) {
-    // Pieces are numbered along the rows of in. One number, since a grid has 65,535 blocks at most along y and z.
+    // Pieces are numbered row by row. One number: along x a grid has room for 2^31 blocks, along y for 65,535.
     const unsigned across = (cols + wide - 1) / wide;
     const unsigned row0 = blockIdx.x / across * high;
     const unsigned col0 = blockIdx.x % across * wide;
