@@ -68,7 +68,7 @@ puzzle = Puzzle(
             work=work,
             tolerance=TOLERANCE,
             lesson="Tiles in shared memory, and the two barriers.",
-            goals=[reuse(work, 8)],
+            goals=[reuse(work, 4)],
         ),
         Part(
             "gemm_tiled",
@@ -87,7 +87,7 @@ puzzle = Puzzle(
             work=work,
             tolerance=TOLERANCE,
             lesson="Tiles that hang over the edge: guards and zeros.",
-            goals=[coalesced(), reuse(work, 8)],
+            goals=[coalesced(), reuse(work, 4)],
         ),
     ],
 )

@@ -8,7 +8,7 @@
 // Write  the loop over K, about 8 lines: each thread loads one value of A and one of B into the tiles, then adds up the
 //        16 products that the tiles hold for it. Two barriers keep a fast warp from reading too early and from
 //        overwriting too early.
-// Goal   Each value loaded from global memory is used at least 8 times.
+// Goal   Each value loaded from global memory is used at least 4 times.
 #include <cuda_runtime.h>
 
 #include <cstddef>

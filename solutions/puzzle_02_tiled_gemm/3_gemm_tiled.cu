@@ -7,7 +7,7 @@
 //        holds the two barriers of the part before, so that all 256 threads of a block have to call it equally often.
 // Write  the loop over K and the store, about 6 lines: load the tiles of this round, zero where there is no element,
 //        add their products, and store where C has an element.
-// Goal   Loads and stores are coalesced, and each value loaded from global memory is used at least 8 times.
+// Goal   Loads and stores are coalesced, and each value loaded from global memory is used at least 4 times.
 #include <cuda_runtime.h>
 
 #include <cstddef>
