@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 
@@ -30,7 +31,8 @@ class Narrow:
 
 
 _HALF, _BFLOAT16 = Narrow("half", 11), Narrow("bfloat16", 8)
-_NEAR = 4  # 4,096 terms added up in bfloat16 are off by a tenth of their sum
+_ROUNDINGS = 32  # of a whole sum: what 4,096 terms added one after the other come to, and some more
+_FAR_MORE = 5  # significant bits: one number in 32 lacks as many by chance
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,18 @@ def reference_results(
     part: Part, case: Case, inputs: Tensors, dtype: torch.dtype = torch.float64
 ) -> dict[str, torch.Tensor]:
     """What the part's reference gives for these inputs, computed in `dtype`; integers stay int64."""
+    return _by_buffer(part, case, part.reference, inputs, dtype)
+
+
+def _by_buffer(
+    part: Part, case: Case, function: Callable[..., Any], inputs: Tensors, dtype: torch.dtype
+) -> dict[str, torch.Tensor]:
+    """What a function of inputs and scalars, by name, gives for each result of the part, in the result's shape."""
     values: dict[str, object] = {
         name: tensor.to(dtype) if tensor.is_floating_point() else tensor.long() for name, tensor in inputs.items()
     }
     values |= {scalar.name: scalar_value(scalar, case.params) for scalar in part.scalars}
-    given = call_by_name(part.reference, values)
+    given = call_by_name(function, values)
     results = given if isinstance(given, tuple) else (given,)
     if len(results) != len(part.results):
         raise PuzzleError(f"{part.name}: the reference gives {len(results)} results for {len(part.results)} buffers.")
@@ -116,23 +125,33 @@ def reference_results(
 def compare(part: Part, case: Case, inputs: Tensors, results: Tensors) -> Comparison:
     """Compares what a run left in `results` with the reference on `inputs`, the values from before the run."""
     expected = reference_results(part, case, inputs)
+    scale = part.tolerance.scale
+    scales = expected if scale is None else _by_buffer(part, case, scale, inputs, torch.float64)
     compared = []
     for buffer in part.results:
         got, wanted = results[buffer.name].flatten(), expected[buffer.name].flatten().double()
-        compared.append(_compare_buffer(part, case, buffer, inputs, got.double(), wanted))
+        against = scales[buffer.name].flatten().double()
+        compared.append(_compare_buffer(part, case, buffer, inputs, got.double(), wanted, against))
     return Comparison(tuple(compared))
 
 
 def _compare_buffer(
-    part: Part, case: Case, buffer: Buffer, inputs: Tensors, got: torch.Tensor, expected: torch.Tensor
+    part: Part,
+    case: Case,
+    buffer: Buffer,
+    inputs: Tensors,
+    got: torch.Tensor,
+    expected: torch.Tensor,
+    scale: torch.Tensor,
 ) -> BufferComparison:
     expected = _as_far_as_the_type_reaches(expected, buffer)
     error = _errors(got, expected)
-    wrong = error > allowed_error(part.tolerance, case, buffer, expected)
+    wrong = error > allowed_error(part.tolerance, case, buffer, scale)
     relative = (error / expected.abs()).nan_to_num_(nan=0.0, posinf=math.inf)  # NaN is 0/0 or ∞/∞; ∞ stays by `error`
     narrow = None
     if bool(wrong.any()) and buffer.dtype.is_float:
         narrow = _narrow_fit(part, case, buffer, inputs, got, expected, wrong)
+        narrow = narrow or _narrow_sum(buffer, got[wrong], expected[wrong], scale[wrong])
     max_abs_error = float(error.max()) if error.numel() else 0.0
     return BufferComparison(
         buffer=buffer,
@@ -166,12 +185,14 @@ def _as_far_as_the_type_reaches(expected: torch.Tensor, buffer: Buffer) -> torch
     return torch.where(overflown, rounded.double(), expected) if bool(overflown.any()) else expected
 
 
-def allowed_error(tolerance: Tolerance, case: Case, buffer: Buffer, expected: torch.Tensor) -> torch.Tensor:
-    """How far each element may be from `expected`; an expected infinity or NaN has no neighbourhood."""
+def allowed_error(tolerance: Tolerance, case: Case, buffer: Buffer, scale: torch.Tensor) -> torch.Tensor:
+    """How far each element may be off for this `scale`, by default what is expected: infinity and NaN have no
+    neighbourhood.
+    """
     info = torch.finfo(TORCH_TYPES[buffer.dtype.name]) if buffer.dtype.is_float else None
     floor = info.smallest_normal * info.eps if info is not None else 0.0
     absolute = tolerance.absolute_in(case)
-    allowed = expected.abs().mul_(tolerance.relative).add_(absolute)
+    allowed = scale.abs().mul_(tolerance.relative).add_(absolute)
     return allowed.nan_to_num_(nan=0.0, posinf=0.0).clamp_(min=max(floor, absolute))
 
 
@@ -191,8 +212,7 @@ def _narrow_fit(
 
     The reference is computed again with inputs rounded to the type, then also with every operation in it, then only
     the result is rounded. One of these must be nearer to the values than the right result is, by a factor of 8 in the
-    mean and nowhere further away than the type's own rounding of the largest value. A long sum in the type depends on
-    its order, so that no other sum comes near it: it is known by values that all are numbers of the type.
+    mean and nowhere further away than the type's own rounding of the largest value.
     """
     if not bool(got[wrong].isfinite().any()):
         return None
@@ -200,21 +220,31 @@ def _narrow_fit(
         for attempt in attempts:
             if _explains(attempt.flatten(), got, expected, wrong, narrow.digits):
                 return narrow
-    for narrow, dtype in ((_BFLOAT16, torch.bfloat16), (_HALF, torch.float16)):
-        if _is_narrower(narrow, buffer) and _held_in(dtype, got[wrong], expected[wrong]):
+    return None
+
+
+def _narrow_sum(buffer: Buffer, got: torch.Tensor, expected: torch.Tensor, scale: torch.Tensor) -> Narrow | None:
+    """The narrower type that sums were kept in from term to term, if one was.
+
+    They depend on the order of the terms, so that no other sum comes near them, and are known by their few significant
+    bits, where the right ones have far more. A number of half may have as few as one of bfloat16 by chance: the coarser
+    type is believed if the errors are as large as its roundings.
+    """
+    if not bool(got.any()):
+        return None
+    error, size = (got - expected).abs(), torch.maximum(expected.abs(), scale.abs())
+    for narrow in (_BFLOAT16, _HALF):
+        rounding = 2.0**-narrow.digits * size
+        near = float(error.mean()) <= _ROUNDINGS * float(rounding.mean())
+        long = int(_has_digits(expected, narrow.digits + _FAR_MORE).sum()) * 2 < len(got)
+        large = narrow is _HALF or bool((error >= rounding / 4).any())
+        if _is_narrower(narrow, buffer) and near and long and large and bool(_has_digits(got, narrow.digits).all()):
             return narrow
     return None
 
 
 def _is_narrower(narrow: Narrow, buffer: Buffer) -> bool:
     return 2.0 ** (1 - narrow.digits) > torch.finfo(TORCH_TYPES[buffer.dtype.name]).eps
-
-
-def _held_in(dtype: torch.dtype, got: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Whether values near the right ones are all numbers of a type that can hold few of the right ones."""
-    held, could_be = got == got.to(dtype).double(), expected == expected.to(dtype).double()
-    near = float((got - expected).abs().mean()) * _NEAR <= float(expected.abs().mean())
-    return near and bool(held.all()) and int(could_be.sum()) * 2 < len(got)
 
 
 def _attempts(
@@ -236,6 +266,12 @@ def _attempts_in(
     with contextlib.suppress(RuntimeError):  # PyTorch may have no such operation in this type on the CPU
         yield reference_results(part, case, narrow_inputs, dtype)[buffer.name].double()
     yield expected.to(dtype).double()
+
+
+def _has_digits(values: torch.Tensor, digits: int) -> torch.Tensor:
+    """Mask of the finite values that `digits` significant bits hold exactly."""
+    scaled = torch.frexp(values).mantissa * 2.0**digits
+    return values.isfinite() & (scaled == scaled.round())
 
 
 def _to_tf32(tensor: torch.Tensor) -> torch.Tensor:

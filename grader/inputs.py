@@ -89,11 +89,18 @@ def _denormals(drawing: Drawing) -> torch.Tensor:
 
 
 def _cancelling(drawing: Drawing) -> torch.Tensor:
-    """Close to the negative of the input of the same size drawn before it: their sum is far smaller than either."""
+    """Close to the negative of the input of the same size drawn before it: their sum is far smaller than either.
+
+    Without one, it is the second half of each row that is close to the negative of the first.
+    """
+    nearly_one = 1 + drawing.integers(-64, 64) * 2.0**-20
     partner = next((tensor for tensor in drawing.earlier.values() if tensor.numel() == drawing.count), None)
-    if partner is None:
-        return drawing.normal()
-    return -partner.double().flatten() * (1 + drawing.integers(-64, 64) * 2.0**-20)
+    if partner is not None:
+        return -partner.double().flatten() * nearly_one
+    half = drawing.columns // 2
+    rows = drawing.normal().reshape(-1, max(drawing.columns, 1))
+    rows[:, half : 2 * half] = -rows[:, :half]
+    return rows.flatten() * nearly_one
 
 
 def _integers(drawing: Drawing) -> torch.Tensor:

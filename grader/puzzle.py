@@ -12,8 +12,7 @@ ours but `extent.py`, and no torch, so that `grader list` stays instant.
                 params=[In("a", f32, "n"), In("b", f32, "n"), Out("out", f32, "n"), Scalar("n", i32)],
                 reference=lambda a, b: a + b,
                 groups={"exact": [Case(n=256), Case(n=1024)], "ragged": [Case(n=1), Case(n=257)], "empty": [Case(n=0)]},
-                bench=Case(n=1 << 28),
-                work=lambda n: Work(bytes=12 * n, flops=n),
+                bench=Case(n=1 << 28), work=lambda n: Work(bytes=12 * n, flops=n),
                 tolerance=Tolerance(2.0**-22, why="one rounded addition: half a unit in the last place, 2**-24"),
                 lesson="Many blocks, and a ragged end.",
             ),
@@ -161,12 +160,14 @@ class Tolerance:
     """Right is |got - expected| <= absolute + relative * |expected|; `why` derives the numbers in a line.
 
     `absolute` may depend on the case, as the error of a sum does on its terms: then it is a function that takes the
-    scalars it needs by name.
+    scalars it needs by name. Where terms cancel, what `scale` returns, a function such as `reference`, stands for
+    |expected|.
     """
 
     relative: float
     absolute: float | Callable[..., float] = 0.0
     why: str = field(kw_only=True)
+    scale: Callable[..., Any] | None = field(default=None, kw_only=True)
 
     def absolute_in(self, case: Case) -> float:
         """The absolute part in this case."""
@@ -281,7 +282,7 @@ class Part:
             raise PuzzleError(f"{self.name}: every part needs groups, and every group at least one case.")
         for case in (*self.cases(), self.bench):
             self._check_case(case)
-        for function in (self.reference, self.work, self.tolerance.absolute):
+        for function in (self.reference, self.work, self.tolerance.absolute, self.tolerance.scale):
             unknown = [name for name in _asked(function).values() if name not in names]
             if unknown:
                 raise PuzzleError(f"{self.name}: a function of it asks for {unknown[0]}, which is no parameter.")

@@ -79,6 +79,13 @@ def test_generators_are_what_their_names_say() -> None:
     assert torch.equal(integers, integers.round())
 
 
+def test_one_input_alone_cancels_within_its_rows() -> None:
+    part = sum_part(params=[In("a", f32, "n", 33), Out("out", f32, "n", 33), Scalar("n", i32)], reference=lambda a: a)
+    rows = draw_inputs(part, Case(n=8, inputs={"a": "cancelling"}), 3)["a"]
+    assert (rows[:, :32].sum(1).abs() <= 1e-4 * rows[:, :32].abs().sum(1)).all()
+    assert (rows != 0).all()
+
+
 def test_constant_rows_are_constant() -> None:
     part = sum_part(
         params=[In("a", f32, "n", 8), Out("out", f32, "n", 8), Scalar("n", i32)],
@@ -149,6 +156,29 @@ def test_a_reference_of_another_shape_is_the_authors_mistake(reference: Any) -> 
     part = sum_part(reference=reference)
     with pytest.raises(PuzzleError):
         reference_results(part, CASE, draw_inputs(part, CASE, 1))
+
+
+def total_part(**changes: Any) -> Part:
+    """One sum of n floats; its rounding is measured by the root of the sum of squares."""
+    return sum_part(
+        params=[In("a", f32, "n"), Out("out", f32, 1), Scalar("n", i32)],
+        reference=lambda a: a.sum().reshape(1),
+        tolerance=Tolerance(2.0**-18, scale=lambda a: a.square().sum().sqrt().reshape(1), why="n roundings"),
+        **changes,
+    )
+
+
+@pytest.mark.parametrize(("off", "wrong"), [(2.0**-19, 0), (2.0**-17, 1)])
+def test_a_scale_measures_the_error_where_terms_cancel(off: float, wrong: int) -> None:
+    inputs = {"a": torch.tensor([3000.0, -3000.0, 4000.0, -4000.0])}
+    got = torch.tensor([off * math.sqrt(2) * 5000])
+    assert judged(total_part(), got, inputs, Case(n=4)).wrong == wrong
+
+
+def test_a_scale_of_another_shape_is_the_authors_mistake() -> None:
+    part = sum_part(tolerance=Tolerance(0.0, scale=lambda a: a.sum(), why="none"))
+    with pytest.raises(PuzzleError, match="shape"):
+        judged(part, torch.zeros(64))
 
 
 # ---- wrong ----
@@ -236,10 +266,38 @@ def test_a_long_sum_in_a_narrower_type_is_recognised_whatever_its_order(
     assert wrong.narrow.name == name
 
 
+def added_up(terms: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The sum, kept in `dtype` from term to term."""
+    total = torch.zeros(1, dtype=dtype)
+    for term in terms.to(dtype):
+        total = total + term
+    return total.float()
+
+
+@pytest.mark.parametrize(("dtype", "name"), [(torch.float16, "half"), (torch.bfloat16, "bfloat16")])
+def test_a_sum_kept_in_a_narrower_type_is_recognised(dtype: torch.dtype, name: str) -> None:
+    inputs = draw_inputs(total_part(), Case(n=1000), 4)
+    wrong = judged(total_part(), added_up(inputs["a"], dtype), inputs, Case(n=1000)).first_wrong()
+    assert wrong is not None
+    assert wrong.narrow is not None
+    assert wrong.narrow.name == name
+
+
 def test_whole_numbers_that_miss_a_term_are_not_called_imprecise() -> None:
     part, case = row_sums(200), Case(n=64, inputs={"x": "integers"})
     inputs = draw_inputs(part, case, 1)
     wrong = judged(part, inputs["x"][:, 1:].sum(1), inputs, case).first_wrong()
+    assert wrong is not None
+    assert wrong.narrow is None
+
+
+@pytest.mark.parametrize("generator", ["normal", "integers", "large_offset", "mixed_magnitudes"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sum_without_its_last_term_is_not_called_imprecise(generator: str, seed: int) -> None:
+    case = Case(n=257, inputs={"a": generator})
+    inputs = draw_inputs(total_part(), case, seed)
+    inputs["a"][-1] = 5 * inputs["a"][0].abs().ceil() + 1
+    wrong = judged(total_part(), inputs["a"][:-1].sum().reshape(1), inputs, case).first_wrong()
     assert wrong is not None
     assert wrong.narrow is None
 
