@@ -274,7 +274,7 @@ def _value_facts(kind: str, worst: BufferComparison, first: int, count: int) -> 
     if kind == "low_precision" and checked == 1:
         facts["variant"] = "only"
     if kind == "wrong_values":
-        facts["variant"] = "only" if checked == 1 else "one" if count == 1 else "all" if count == checked else "first"
+        facts["variant"] = "one" if count == 1 else "all" if count == checked else "first"
     if kind == "not_a_number":
         facts["variant"] = "one" if count == 1 else "all" if count == checked else "some"
     return facts
