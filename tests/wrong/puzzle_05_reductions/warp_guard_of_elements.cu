@@ -1,0 +1,17 @@
+// warp_sum: compares the element with the number of rows
+#include <cuda_runtime.h>
+
+__global__ void warp_sum_kernel(const float* x, float* out, int rows) {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = i < rows ? x[i] : 0.0f;
+    for (unsigned offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(0xffffffff, sum, offset);
+    if (lane == 0 && row < rows) out[row] = sum;
+}
+
+extern "C" cudaError_t warp_sum(const float* x, float* out, int rows, cudaStream_t stream) {
+    if (rows == 0) return cudaSuccess;
+    warp_sum_kernel<<<(rows + 7) / 8, 256, 0, stream>>>(x, out, rows);
+    return cudaGetLastError();
+}
