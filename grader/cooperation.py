@@ -89,7 +89,7 @@ def many_blocks(least: int) -> Goal:
         return Shortfall(f"For {_sizes(full)} the grid has {blocks:,} {_noun(blocks)}.", largest.line, largest.kernel)
 
     sentence = f"The grid fills the machine: {least:,} blocks at least at full size, one for each multiprocessor."
-    return Goal("blocks for the whole machine", "goal_missed", sentence, check)
+    return Goal("many blocks", "goal_missed", sentence, check)
 
 
 def _counted(evidence: Evidence) -> Iterator[CaseEvidence]:
