@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.explain import Diagnostic, Observation, Pattern, Setting, say, sentence, title
-from grader.explain.names import kernel_name
+from grader.explain.names import kernel_name, variable_name
 from grader.puzzle import Case, LaunchFact, Part, element_count, shape_of
+from grader.shared_arrays import SharedPlace, shared_place
 from grader.verdict import Finding
 
 VALUE_KINDS = ("not_a_number", "wrong_values", "low_precision")
@@ -34,7 +35,11 @@ class Place:
         """The observation in words; a pattern of the wrong values may tell a better reason."""
         seen = self._with_launch(seen)
         seen = replace(seen, line=self._line(seen.line), other_line=self._line(seen.other_line))
-        said = say(seen, self._setting(seen))
+        shared = self._shared_place(seen)
+        if shared is not None:
+            facts = {**seen.facts, "element": shared.text} if shared.text is not None else seen.facts
+            seen = replace(seen, buffer=shared.name, index=shared.index, facts=facts)
+        said = say(seen, self._setting(seen, shared))
         return Finding(
             kind=seen.kind,
             severity="error",
@@ -82,17 +87,28 @@ class Place:
             return seen
         return replace(seen, other_line=launch.line, facts={**seen.facts, "other": "launch"})
 
-    def _setting(self, seen: Observation) -> Setting:
+    def _shared_place(self, seen: Observation) -> SharedPlace | None:
+        """Where in shared memory it was seen, as the source declares the variable; None where it was elsewhere."""
+        if "variable" not in seen.facts:
+            return None
+        name, size = variable_name(seen.facts["variable"]), seen.facts["variable_bytes"]
+        return shared_place(self.source.read_text(encoding="utf-8", errors="replace"), name, seen.facts["at"], size)
+
+    def _setting(self, seen: Observation, shared: SharedPlace | None) -> Setting:
         launch = self._launch(seen.kernel)
         buffers = self.part.buffers if self.case is not None else ()
         params = self.case.params if self.case is not None else {}
+        types = {buffer.name: buffer.dtype.name for buffer in buffers}
+        elements = {buffer.name: element_count(buffer, params) for buffer in buffers}
+        if shared is not None and shared.text is not None:
+            types[shared.name], elements[shared.name] = shared.type or "any", shared.elements
         return Setting(
             entry=self.part.name,
             label=self.label,
             grid=launch.grid if launch is not None else None,
             block=launch.block if launch is not None else None,
-            types={buffer.name: buffer.dtype.name for buffer in buffers},
-            elements={buffer.name: element_count(buffer, params) for buffer in buffers},
+            types=types,
+            elements=elements,
             shapes={buffer.name: shape_of(buffer, params) for buffer in buffers},
             empty=self._empty(),
         )

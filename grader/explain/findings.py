@@ -50,7 +50,7 @@ def _facts(seen: Observation, setting: Setting) -> Facts:
     facts["other_who"] = _who(
         _coordinates(seen, "other_block"), _coordinates(seen, "other_thread"), dimensions, "another"
     )
-    if seen.buffer is not None and seen.index is not None:
+    if seen.buffer is not None and seen.index is not None and "element" not in facts:
         facts["element"] = element(seen.buffer, seen.index, setting.shapes.get(seen.buffer, ()))
     if seen.buffer is not None and seen.buffer in setting.elements:
         facts["elements"] = f"{setting.elements[seen.buffer]:,}"
@@ -142,10 +142,10 @@ def _bounds(seen: Observation, facts: Facts) -> str:
         if "past" not in facts:
             return "across"
         return "past_one" if facts["past"] == "1" else "past"
-    if space in ("shared", "local"):
-        return str(space)
     if seen.buffer is not None:
         return "variable"
+    if space in ("shared", "local"):
+        return str(space)
     address = seen.facts.get("address")
     return "null" if isinstance(address, int) and address < 1 << 16 else "elsewhere"
 
@@ -155,6 +155,8 @@ def _bounds_why(seen: Observation, facts: Facts) -> str:
         return "overflow"
     if _bounds(seen, facts) == "across":
         return "across"
+    if seen.facts.get("space") == "shared":
+        return "shared" if seen.facts.get("variable_bytes") else "no_dynamic"
     return "guard" if "past" in facts and _one_thread_an_element(seen, facts) else "none"
 
 
@@ -175,6 +177,10 @@ def _where(seen: Observation, facts: Facts) -> str:
     if seen.facts.get("space") == "shared":
         return "shared"
     return "variable" if seen.buffer else "plain"
+
+
+def _unwritten_why(seen: Observation, facts: Facts) -> str:
+    return "shared" if seen.facts.get("space") == "shared" else _where(seen, facts)
 
 
 def _race(seen: Observation, facts: Facts) -> str:
@@ -247,7 +253,7 @@ _WHYS: dict[str, Callable[[Observation, Facts], str]] = {
     "ignored_error": _refused_why,
     "out_of_bounds_read": _bounds_why,
     "out_of_bounds_write": _bounds_why,
-    "uninitialised_read": _where,
+    "uninitialised_read": _unwritten_why,
     "data_race": _race_why,
     "never_written": _unwritten,
 }

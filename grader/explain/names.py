@@ -19,6 +19,15 @@ def kernel_name(mangled: str) -> str:
     return _without_types(full)
 
 
+def variable_name(mangled: str) -> str:
+    """The name without where it lives: "partial" for "_ZZ10sum_kernelPKfPfiE7partial"."""
+    full = _demangled(mangled) if mangled.startswith("_Z") else None
+    if full is not None:
+        return full.rpartition("::")[2]
+    simple = re.search(r"E(\d+)(\w+)$", mangled)
+    return simple[2][: int(simple[1])] if simple else mangled
+
+
 def _without_types(full: str) -> str:
     """Cuts the parameters off, and a template's return type: "void tile<16>(float*)" → "tile<16>"."""
     full = full.replace("(anonymous namespace)::", "")

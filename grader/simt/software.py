@@ -26,6 +26,7 @@ from grader.simt.merging import by_ptx_line
 from grader.simt.process import MachineDied
 from grader.simt.program import VERSION, write_program
 from grader.simt.remote import Limits, RemoteMachine
+from grader.simt.shared_variables import with_variables
 
 if TYPE_CHECKING:
     import torch
@@ -100,8 +101,9 @@ class SoftwareGPU:
         execution.run(memory, roles)
         sizes = {name: tensor.element_size() for name, tensor in memory.items()}
         lines = [operation.line for operation in plan.operations if isinstance(operation, Launch)]
+        found = device_findings(execution.reports, lines, sizes, schedule.budgets)
         return RunResult(
-            findings=device_findings(execution.reports, lines, sizes, schedule.budgets) or execution.undone,
+            findings=with_variables(found, lowered_program(self.build)) or execution.undone,
             counters=add_up(execution.reports),
             unwritten=execution.unwritten,
             printed="".join(report["printed"] for report in execution.reports),

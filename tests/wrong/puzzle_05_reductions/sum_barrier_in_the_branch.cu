@@ -17,8 +17,8 @@ __global__ void reduce_sum_kernel(const float* x, float* out, int n) {
     if (threadIdx.x < 32) {
         __syncthreads();
         sum = warp_sum(threadIdx.x < 8 ? of_warp[threadIdx.x] : 0.0f);
-        if (threadIdx.x == 0) atomicAdd(out, sum);
     }
+    if (threadIdx.x == 0) atomicAdd(out, sum);
 }
 
 extern "C" cudaError_t reduce_sum(const float* x, float* out, int n, cudaStream_t stream) {
