@@ -18,6 +18,7 @@ from grader.compare import BufferComparison, Comparison, compare
 from grader.explain import Observation, Pattern, Values, element, find_pattern
 from grader.inputs import derived_seed, memory_for
 from grader.puzzle import Case, Part, Work, call_by_name, element_count
+from grader.suppositions import suppositions
 from grader.verdict import CaseResult, FirstWrong, Stage
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 DEVICE = "software"
 _ORDERS = ("forward", "shuffled")
+_SAME = 2.0**-20  # relative: coarser than float's rounding, far finer than any mistake of substance
 _LEAST_BUDGET, _LEAST_LAUNCH_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 1 << 24, 16
 
 
@@ -171,18 +173,20 @@ class Trial:
         return not compare(self.part, self.case, inputs, memory).wrong and not self._never_written(result)
 
     def _values(self, wrong: BufferComparison, inputs: Mapping[str, torch.Tensor]) -> Values:
-        launches = launches_of(self.plan)
+        last = next(iter(launches_of(self.plan)[-1:]), None)
+        grid, block = (last.grid, last.block) if last is not None else ((0, 0, 0), (0, 0, 0))
         return Values(
             got=wrong.got,
             expected=wrong.expected,
             wrong=wrong.wrong,
             shape=wrong.shape,
-            inputs={
-                name: tensor.flatten().double()
-                for name, tensor in inputs.items()
-                if tensor.numel() == wrong.got.numel()
-            },
-            threads=launches[-1].block[0] if launches and launches[-1].block[1] == 1 else 0,
+            inputs={name: tensor.double() for name, tensor in inputs.items()},
+            scalars=self.case.params,
+            grid=grid,
+            block=block,
+            relative=max(4 * self.part.tolerance.relative, _SAME),
+            absolute=4 * self.part.tolerance.absolute,
+            supposed=suppositions(self.part, self.case, wrong.buffer, inputs, block[0] * block[1] * block[2]),
         )
 
     def _result(

@@ -7,16 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from grader.explain import (
     KINDS,
     Observation,
     Setting,
-    Values,
     diagnostics,
     element,
-    find_pattern,
     page,
     say,
     sentence,
@@ -212,66 +209,6 @@ def test_kernel_names_are_those_of_the_source() -> None:
     assert kernel_name("_ZN12_GLOBAL__N_11kEPf") == "k"
     assert kernel_name("plain") == "plain"
     assert kernel_name("_Zgarbage") == "_Zgarbage"
-
-
-# ---- patterns ----
-
-
-def pattern_of(got: torch.Tensor, expected: torch.Tensor, threads: int = 0, **inputs: torch.Tensor) -> str:
-    flat_got, flat = got.flatten().double(), expected.flatten().double()
-    wrong = (flat_got - flat).abs() > 1e-6
-    given = {name: tensor.flatten().double() for name, tensor in inputs.items()}
-    return find_pattern(Values(flat_got, flat, wrong, tuple(got.shape), given, threads)).words
-
-
-def changed(right: torch.Tensor, *places: Any) -> torch.Tensor:
-    got = right.clone()
-    for place in places:
-        got[place] += torch.linspace(3, 4, len(got[place]))
-    return got
-
-
-RIGHT = torch.arange(1, 1001, dtype=torch.float64) ** 1.5
-
-
-@pytest.mark.parametrize(
-    ("got", "words"),
-    [
-        (torch.zeros(1000), "everything is zero"),
-        (2 * RIGHT, "twice the right value"),
-        (RIGHT / 2, "half the right value"),
-        (-RIGHT, "the right value with the wrong sign"),
-        (RIGHT.roll(1), "shifted by 1: element i holds what belongs to i − 1"),
-        (RIGHT.roll(-1), "shifted by 1: element i holds what belongs to i + 1"),
-        (changed(RIGHT, slice(768, None)), "only the last block of 256 is wrong"),
-        (changed(RIGHT, slice(0, 256)), "only the first block of 256 is wrong"),
-        (changed(RIGHT, slice(256, None)), "only the first block of 256 is right"),
-        (changed(RIGHT, slice(997, None)), "wrong from 997 on, right before"),
-        (changed(RIGHT, slice(0, 5)), "wrong up to 4, right after"),
-        (changed(RIGHT, slice(5, 9)), "elements 5 to 8"),
-        (changed(RIGHT, slice(7, 8)), "one element, 7"),
-        (changed(RIGHT, slice(1, None)), "only element 0 is right"),
-        (changed(RIGHT, slice(31, None, 32)), "one element in 32, from 31 on"),
-        (changed(RIGHT, slice(1, None, 2)), "one element in 2, from 1 on"),
-        (changed(RIGHT, slice(3, 90, 2), slice(91, 400, 7)), "spread over the whole result"),
-    ],
-)
-def test_a_pattern_of_wrong_values_is_said_in_words(got: torch.Tensor, words: str) -> None:
-    assert pattern_of(got, RIGHT, threads=256) == words
-
-
-def test_a_copy_of_an_input_is_named() -> None:
-    assert pattern_of(RIGHT, RIGHT + 1, b=RIGHT) == "equals the input b"
-
-
-def test_patterns_of_a_matrix() -> None:
-    right = torch.arange(1.0, 37.0).reshape(6, 6) ** 2
-    assert pattern_of(right.T.contiguous(), right) == "rows and columns are exchanged"
-    last_row, last_column = right.clone(), right.clone()
-    last_row[5] += torch.linspace(3, 4, 6)
-    last_column[:, 5] += torch.linspace(3, 4, 6)
-    assert pattern_of(last_row, right) == "only the last row is wrong"
-    assert pattern_of(last_column, right) == "only the last column is wrong"
 
 
 # ---- nvcc ----
