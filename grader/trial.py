@@ -17,7 +17,7 @@ import torch
 from grader.compare import BufferComparison, Comparison, compare
 from grader.explain import Observation, Pattern, Values, element, find_pattern
 from grader.inputs import derived_seed, memory_for
-from grader.puzzle import Case, Part, Work, call_by_name, element_count
+from grader.puzzle import Buffer, Case, Part, Work, call_by_name, element_count
 from grader.suppositions import suppositions
 from grader.verdict import CaseResult, FirstWrong, Stage
 
@@ -97,31 +97,35 @@ class Trial:
 
     def _judge(self, ran: Ran, result: RunResult, comparison: Comparison, inputs: Mapping[str, torch.Tensor]) -> None:
         ran.result = self._result(comparison)
+        wrong = comparison.first_wrong()
+        if wrong is not None:
+            ran.pattern = find_pattern(self._values(wrong, inputs))
         found = [_from_device(finding) for finding in result.findings]
-        unwritten = [] if found else self._never_written(result)
+        unwritten = [] if found else self._never_written(result, ran.pattern)
         if found or unwritten:
             ran.observations, ran.stage = found or unwritten, Stage.run if found else Stage.compare
         elif comparison.wrong:
             ran.observations, ran.stage = [self._wrong(comparison, result)], Stage.compare
-        wrong = comparison.first_wrong()
-        if wrong is not None:
-            ran.pattern = find_pattern(self._values(wrong, inputs))
         ran.result = self._result(comparison, passed=not ran.observations, pattern=ran.pattern)
 
-    def _never_written(self, result: RunResult) -> list[Observation]:
+    def _never_written(self, result: RunResult, pattern: Pattern | None = None) -> list[Observation]:
         seen = []
         for buffer in self.part.buffers:
             summary = result.unwritten.get(buffer.name)
             if buffer.role == "out" and summary and summary["count"]:
-                seen.append(self._unwritten(buffer.name, summary, result))
+                seen.append(self._unwritten(buffer, summary, result, pattern if not seen else None))
         return seen
 
-    def _unwritten(self, name: str, summary: Mapping[str, Any], result: RunResult) -> Observation:
-        count, first = int(summary["count"]), int(summary["first"])
-        elements = next(element_count(buffer, self.case.params) for buffer in self.part.buffers if buffer.name == name)
+    def _unwritten(
+        self, buffer: Buffer, summary: Mapping[str, Any], result: RunResult, pattern: Pattern | None
+    ) -> Observation:
+        name, count, first = buffer.name, int(summary["count"]), int(summary["first"])
+        elements = element_count(buffer, self.case.params)
         launches = launches_of(self.plan)
         facts: dict[str, Any] = {"before": element(name, first - 1)}
         facts["variant"] = _unwritten_variant(first, count, elements) if launches else "no_launch"
+        if pattern is not None and _place_says_more(facts["variant"], pattern, len(buffer.shape)):
+            facts |= {"variant": "place", "place": pattern.words}
         last = launches[-1] if launches else None
         kernel, launched = (last.kernel, last.line) if last is not None else (None, None)
         line = result.writer_line(name, _written(summary, elements)) if count < elements else launched
@@ -231,6 +235,13 @@ def _unwritten_variant(first: int, count: int, elements: int) -> str:
     return "some_one" if count == 1 else "some"
 
 
+def _place_says_more(variant: str, pattern: Pattern, dimensions: int) -> bool:
+    """Whether the pattern tells better where the elements lie than the variant: one in 32, the last block row."""
+    if pattern.key == "scattered":
+        return False
+    return variant == "some" or (variant == "tail" and dimensions > 1 and not pattern.key.startswith("element"))
+
+
 def _threads(launch: Launch) -> int:
     count = 1
     for extent in (*launch.grid, *launch.block):
@@ -278,7 +289,7 @@ def _value_facts(kind: str, worst: BufferComparison, first: int, count: int) -> 
     if kind == "low_precision" and checked == 1:
         facts["variant"] = "only"
     if kind == "wrong_values":
-        facts["variant"] = "one" if count == 1 else "all" if count == checked else "first"
+        facts["variant"] = "only" if checked == 1 else "one" if count == 1 else "all" if count == checked else "first"
     if kind == "not_a_number":
         facts["variant"] = "one" if count == 1 else "all" if count == checked else "some"
     return facts

@@ -265,7 +265,7 @@ def test_values_that_repeat_prove_no_move() -> None:
     assert words(got, whole) == "one element, 500"
     got = RIGHT.clone()
     got[500] = RIGHT[501]
-    assert words(got, RIGHT) == "one element, 500: shifted by 1: element i holds what belongs to i + 1"
+    assert words(got, RIGHT) == "shifted by 1: element i holds what belongs to i + 1"
 
 
 def test_numbers_that_are_none_are_told_by_their_place_only() -> None:

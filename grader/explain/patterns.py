@@ -91,7 +91,7 @@ def find_pattern(values: Values) -> Pattern:
     place = place_of(values)
     for candidate in _candidates(values):
         if candidate.holds(values):
-            everywhere = place.key in ("all", "scattered") or candidate.holds_everywhere(values)
+            everywhere = place.key in ("all", "one", "scattered") or candidate.holds_everywhere(values)
             return Pattern(candidate.key, candidate.facts, None if everywhere else place)
     return place
 

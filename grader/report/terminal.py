@@ -17,6 +17,8 @@ _WIDEST = 110
 _NARROWEST = 20
 _LABEL_WIDTH = 7
 _GROUPS_SHOWN = 3
+# how patterns begin that say no more than the message does
+_OBVIOUS = tuple(sentence("patterns", key, facts={"first": ""}) for key in ("all", "scattered", "one"))
 _STYLES = {
     State.passed: "bold green",
     State.goal_open: "bold yellow",
@@ -70,8 +72,7 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
     if part.state is State.unchecked and part.reason:
         _prose(console, part.reason, width)
     else:
-        _print_findings(console, part.findings, around.source, width)
-    _print_pattern(console, part, width)
+        _print_findings(console, part, around.source, width)
     if not around.is_solution:
         _print_counters(console, part, width)
     _print_timing(console, part, width)
@@ -163,21 +164,23 @@ def _places(result: CaseResult) -> str:
 # ---- findings -------------------------------------------------------------------------------------------------------
 
 
-def _print_findings(console: Console, findings: Sequence[Finding], source: str, width: int) -> None:
+def _print_findings(console: Console, part: PartVerdict, source: str, width: int) -> None:
     """Findings with one reason are told once, with all their lines: one missing guard lets three accesses out."""
     groups: dict[str, list[Finding]] = {}
-    for number, finding in enumerate(findings):
+    for number, finding in enumerate(part.findings):
         groups.setdefault(finding.why or str(number), []).append(finding)
+    remark = _pattern(part)
     for group in list(groups.values())[:_GROUPS_SHOWN]:
-        _print_group(console, group, source, width)
+        _print_group(console, group, remark, source, width)
+        remark = ""
     hidden = sum(len(group) for group in list(groups.values())[_GROUPS_SHOWN:])
     if hidden:
         _prose(console, _say("more", count=hidden), width)
 
 
-def _print_group(console: Console, group: Sequence[Finding], source: str, width: int) -> None:
+def _print_group(console: Console, group: Sequence[Finding], remark: str, source: str, width: int) -> None:
     first = group[0]
-    _prose(console, " ".join([first.message, *_again(first)]), width)
+    _prose(console, " ".join([first.message, *_again(first), remark]).rstrip(), width)
     for finding in group[1:]:
         if not finding.marks:
             _prose(console, finding.message, width)
@@ -199,12 +202,12 @@ def _again(finding: Finding) -> list[str]:
     return [_say("times_twice") if finding.count == 2 else _say("times", count=f"{finding.count:,}")]
 
 
-def _print_pattern(console: Console, part: PartVerdict, width: int) -> None:
-    if part.stage != "compare":
-        return
-    pattern = next((result.pattern for result in part.cases if result.wrong > 1 and result.pattern), None)
-    if pattern and part.findings and part.findings[0].kind != "never_written":
-        _prose(console, _say("first_wrong", pattern=pattern), width)
+def _pattern(part: PartVerdict) -> str:
+    """What the wrong values look like, where that says more than the message does."""
+    pattern = next((result.pattern for result in part.cases if result.pattern), None)
+    if part.stage != "compare" or not pattern or pattern.startswith(_OBVIOUS):
+        return ""
+    return "" if part.findings[:1] and part.findings[0].kind == "never_written" else _say("values", pattern=pattern)
 
 
 def _print_counters(console: Console, part: PartVerdict, width: int) -> None:
