@@ -29,7 +29,7 @@ def build_findings(failed: BuildFailed, place: Place) -> list[Finding]:
     if failed.timed_out:
         facts = {"variant": "timeout", "seconds": f"{failed.seconds:.0f}"}
         return [place.finding(Observation("compile_error", facts=facts))]
-    errors = diagnostics(failed.diagnostics)
+    errors = diagnostics(failed.diagnostics, source=place.source.read_text(encoding="utf-8", errors="replace"))
     if errors:
         return [place.compile_error(error) for error in errors]
     said = next((line.strip() for line in failed.diagnostics.splitlines() if line.strip()), "no word of why")

@@ -109,7 +109,7 @@ class Trial:
         ran.result = self._result(comparison, passed=not ran.observations, pattern=ran.pattern)
 
     def _never_written(self, result: RunResult, pattern: Pattern | None = None) -> list[Observation]:
-        seen = []
+        seen: list[Observation] = []
         for buffer in self.part.buffers:
             summary = result.unwritten.get(buffer.name)
             if buffer.role == "out" and summary and summary["count"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from grader.explain import (
     title,
     unset_variables,
 )
+from grader.explain.compiler_rules import RULES
 from grader.explain.names import kernel_name
 
 SETTING = Setting(
@@ -229,7 +231,7 @@ def test_kernel_names_are_those_of_the_source() -> None:
             "The stream stands third",
         ),
         (
-            "k.cu(8): error: expression must have integral or unscoped enum type\n    add<<blocks, 256>>(a);\n",
+            "k.cu(8): error: expression must have integral or unscoped enum type\n    add<<blocks, 256>>(a);\n    ^\n",
             8,
             "Did you mean `<<<",
         ),
@@ -296,6 +298,23 @@ def test_a_runtime_that_is_hidden_from_the_linker_is_told_once() -> None:
 def test_no_text_at_all_is_no_error() -> None:
     assert diagnostics("") == []
     assert diagnostics("\x00\xff: : error\n" * 50) == []
+
+
+def test_every_sentence_can_be_filled_in() -> None:
+    def leaves(node: Any, path: tuple[str, ...]) -> list[tuple[str, ...]]:
+        return (
+            [leaf for key, item in node.items() for leaf in leaves(item, (*path, key))]
+            if isinstance(node, dict)
+            else [path]
+        )
+
+    catalogue = tomllib.loads((Path(sentence.__code__.co_filename).parent / "en" / "sentences.toml").read_text("utf-8"))
+    for path in leaves(catalogue, ()):
+        assert sentence(*path), path
+
+
+def test_every_rule_for_an_error_of_nvcc_has_its_sentence() -> None:
+    assert [rule.key for rule in RULES if not sentence("compiler", rule.key)] == []
 
 
 def test_no_sentence_has_a_gap_that_its_code_never_fills() -> None:
