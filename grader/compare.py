@@ -37,7 +37,8 @@ _FAR_MORE = 5  # significant bits: one number in 32 lacks as many by chance
 
 @dataclass(frozen=True)
 class BufferComparison:
-    """One result against its reference: flat float64 tensors, `wrong` a mask over all elements.
+    """One result against its reference: flat float64 tensors, `wrong` a mask over all elements, `allowed` how far off
+    each may be.
 
     Errors are the largest over all elements, infinite where one of the two is not finite.
     """
@@ -47,6 +48,7 @@ class BufferComparison:
     got: torch.Tensor
     expected: torch.Tensor
     wrong: torch.Tensor
+    allowed: torch.Tensor
     max_abs_error: float
     max_rel_error: float
     narrow: Narrow | None
@@ -146,7 +148,8 @@ def _compare_buffer(
 ) -> BufferComparison:
     expected = _as_far_as_the_type_reaches(expected, buffer)
     error = _errors(got, expected)
-    wrong = error > allowed_error(part.tolerance, case, buffer, scale)
+    allowed = allowed_error(part.tolerance, case, buffer, scale)
+    wrong = error > allowed
     relative = (error / expected.abs()).nan_to_num_(nan=0.0, posinf=math.inf)  # NaN is 0/0 or ∞/∞; ∞ stays by `error`
     narrow = None
     if bool(wrong.any()) and buffer.dtype.is_float:
@@ -159,6 +162,7 @@ def _compare_buffer(
         got=got,
         expected=expected,
         wrong=wrong,
+        allowed=allowed,
         max_abs_error=max_abs_error,
         max_rel_error=max(float(relative.max()), max_abs_error if math.isinf(max_abs_error) else 0.0)
         if len(got)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 DEVICE = "software"
 _ORDERS = ("forward", "shuffled")
-_SAME = 2.0**-20  # relative: coarser than float's rounding, far finer than any mistake of substance
 _LEAST_BUDGET, _LEAST_LAUNCH_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 1 << 24, 16
 
 
@@ -188,8 +187,7 @@ class Trial:
             scalars=self.case.params,
             grid=grid,
             block=block,
-            relative=max(4 * self.part.tolerance.relative, _SAME),
-            absolute=4 * self.part.tolerance.absolute,
+            allowed=wrong.allowed,
             supposed=suppositions(self.part, self.case, wrong.buffer, inputs, block[0] * block[1] * block[2]),
         )
 

@@ -18,7 +18,7 @@ def pattern(got: torch.Tensor, expected: torch.Tensor, *, given: Any = None, **l
     flat_got, flat = got.flatten().double(), expected.flatten().double()
     wrong = ~((flat_got - flat).abs() <= 1e-6 * flat.abs())
     return find_pattern(
-        Values(flat_got, flat, wrong, tuple(expected.shape), inputs=given or {}, relative=1e-6, **launch)
+        Values(flat_got, flat, wrong, tuple(expected.shape), inputs=given or {}, **launch)
     )
 
 

@@ -68,8 +68,7 @@ def told(part: Part, kernel: Callable[[Tensors], torch.Tensor], case: Case | Non
         wrong=(got - expected).abs() > room,
         shape=tuple(reference_results(part, case, inputs)[buffer.name].shape),
         inputs={name: tensor.double() for name, tensor in inputs.items()},
-        relative=4 * part.tolerance.relative,
-        absolute=4 * part.tolerance.absolute,
+        allowed=room,
         supposed=suppositions(part, case, buffer, inputs, threads),
     )
     return find_pattern(values).words

@@ -52,11 +52,12 @@ class Candidate:
         count = int(known.sum())
         if 2 * count < len(places) or count == 0:
             return False
-        given, got, expected = given[known], got[known], expected[known]
-        if not bool(values.same(got, given).all()):
+        given, got, expected, places = given[known], got[known], expected[known], places[known]
+        if not bool(values.same(got, given, places).all()):
             return False
-        room = _APART * (values.absolute + values.relative * given.abs())
-        apart = ((given - expected).abs() > room) | (given.isfinite() != expected.isfinite())
+        apart = ((given - expected).abs() > _APART * values.room(given, places)) | (
+            given.isfinite() != expected.isfinite()
+        )
         if 2 * int(apart.sum()) < count:
             return False
         return not self.borrowed or _chance(values, len(set(given.tolist()))) < _COINCIDENCE
@@ -64,8 +65,9 @@ class Candidate:
 
 def _chance(values: Values, count: int) -> float:
     """How likely some rule finds `count` different values among the right ones where it only seems to hold."""
-    numbers = values.expected[:: max(1, len(values.expected) // _SAMPLE)].sort().values
-    room = values.absolute + values.relative * numbers.abs()
+    sample = slice(None, None, max(1, len(values.expected) // _SAMPLE))
+    numbers, order = values.expected[sample].sort()
+    room = values.room(values.expected[sample], sample)[order]
     like = torch.searchsorted(numbers, numbers + room, right=True) - torch.searchsorted(numbers, numbers - room)
     pairs = max(len(numbers) * (len(numbers) - 1), 1)
     alike = max(float((like - 1).clamp(min=0).sum()) / pairs, _LEAST_CHANCE)
@@ -132,7 +134,7 @@ def multiples(values: Values) -> Iterator[Candidate]:
             yield _multiple(values, number, "times", **facts)
             yield _multiple(values, 1 / number, "part", **facts)
     got, expected = values.got[values.wrong], values.expected[values.wrong]
-    if _all_the_same(values, expected) or len(got) < 3:
+    if _expected_one_value(values) or len(got) < 3:
         return  # any two constants are a factor and a distance apart
     nonzero = expected != 0
     if bool(nonzero.any()):
@@ -153,7 +155,7 @@ def multiples(values: Values) -> Iterator[Candidate]:
 def functions(values: Values) -> Iterator[Candidate]:
     """What a forgotten or superfluous step makes of the right value."""
     expected = values.expected
-    if _all_the_same(values, expected[values.wrong]):
+    if _expected_one_value(values):
         return
     yield Candidate("whole", _picked(expected.trunc()))
     yield Candidate("whole", _picked(expected.round()))
@@ -179,5 +181,6 @@ def _multiple(values: Values, factor: float, key: str, /, **facts: object) -> Ca
     return Candidate(key, lambda places: values.expected[places] * factor, facts)
 
 
-def _all_the_same(values: Values, numbers: torch.Tensor) -> bool:
-    return bool(values.same(numbers, numbers[:1]).all())
+def _expected_one_value(values: Values) -> bool:
+    expected = values.expected[values.places]
+    return bool(values.same(expected, expected[:1], values.places).all())

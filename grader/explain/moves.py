@@ -62,7 +62,7 @@ def _sources(values: Values) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for place in probes:
         if bool(values.got[place].isfinite()):
-            like = values.same(values.got[place], values.expected).nonzero().flatten()
+            like = values.same(values.got[place], values.expected, slice(place, place + 1)).nonzero().flatten()
             found[place] = like.tolist() if len(like) <= _MOST_FOUND else []
     return found
 

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 Extent = tuple[int, int, int]
 
+_ROUNDING = 2.0**-20  # relative: coarser than float's rounding, far finer than any mistake of substance
+_SLACK = (
+    4  # times what is allowed: a mistaken value is off by its own rounding, and by that of what it is compared with
+)
+
 
 @dataclass(frozen=True)
 class Pattern:
@@ -48,8 +53,9 @@ class Values:
     """One compared buffer: flat float64 tensors of one length, `wrong` a mask, `shape` the buffer's own.
 
     `inputs` are the inputs as float64 in their shapes, `scalars` the numbers of the case, `grid` and `block` those of
-    the last launch, zeros if unknown. Two values are the same that differ by at most `relative` of the larger and
-    `absolute`. `supposed` are the results that usual mistakes would give; it is gone through at most once.
+    the last launch, zeros if unknown. `allowed` is how far each element may be off, as flat as the others; beyond that
+    two values are the same that differ by rounding only. `supposed` are the results that usual mistakes would give; it
+    is gone through at most once.
     """
 
     got: torch.Tensor
@@ -60,8 +66,7 @@ class Values:
     scalars: Mapping[str, float] = field(default_factory=dict)
     grid: Extent = (0, 0, 0)
     block: Extent = (0, 0, 0)
-    relative: float = 1e-5
-    absolute: float = 0.0
+    allowed: torch.Tensor | None = None
     supposed: Iterable[Candidate] = ()
 
     @cached_property
@@ -78,9 +83,14 @@ class Values:
         rows = len(self.got) // columns if columns else 0
         return (rows, columns) if rows > 1 and columns > 1 else None
 
-    def same(self, got: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        """Mask of where `got` is as near to `other` as arithmetic lets it be; NaN is like NaN."""
-        near = (got - other).abs() <= self.absolute + self.relative * other.abs()
+    def room(self, other: torch.Tensor, places: torch.Tensor | slice = slice(None)) -> torch.Tensor:
+        """How far elements at `places` may be from `other` to be called the same."""
+        room = _ROUNDING * other.abs()
+        return room if self.allowed is None else room.maximum(_SLACK * self.allowed[places])
+
+    def same(self, got: torch.Tensor, other: torch.Tensor, places: torch.Tensor | slice = slice(None)) -> torch.Tensor:
+        """Mask of where `got`, at `places`, is as near to `other` as arithmetic lets it be; NaN is like NaN."""
+        near = (got - other).abs() <= self.room(other, places)
         return (near & other.isfinite()) | (got == other) | (got.isnan() & other.isnan())
 
 
