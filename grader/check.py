@@ -12,11 +12,9 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.ahead import Ahead
-from grader.catalog import Located, UsageError, emptied, is_untouched
 from grader.compiled import build_findings, uninitialised, void_entry
 from grader.cuda.presence import why_not
 from grader.explain import Observation
@@ -24,8 +22,10 @@ from grader.facts import PRINTED_CHARACTERS, kernel_facts, launch_facts, readabl
 from grader.findings import Place
 from grader.launcher import host_observations
 from grader.puzzle import Case, CaseEvidence, Evidence, Shortfall, call_by_name, element_count
+from grader.smallest import Failing, smallest_case
+from grader.submission import Options, Submission
 from grader.tools import Tools, TorchLoading, TorchMissing
-from grader.verdict import CaseResult, Finding, GoalResult, PartVerdict, Stage, State, Timing
+from grader.verdict import CaseResult, Finding, GoalResult, PartVerdict, Smallest, Stage, State, Timing
 
 if TYPE_CHECKING:
     from grader.build import Build
@@ -33,44 +33,12 @@ if TYPE_CHECKING:
     from grader.record import Recording
     from grader.trial import Ran, Trial
 
+__all__ = ["DEVICE", "Options", "Submission", "check_part"]
+
 DEVICE = "software"
 BENCH_GROUP = "bench"
 _MOST_FINDINGS = 32
 _MOST_AHEAD = 16  # recordings: plans may carry many megabytes
-
-
-@dataclass(frozen=True)
-class Submission:
-    """A file to be judged as a part; `shown` is how the learner knows it, `is_solution` whether it is the reference."""
-
-    located: Located
-    source: Path
-    shown: str
-    is_solution: bool = False
-
-    def text(self) -> str:
-        """What stands in the file; bytes that are no UTF-8 are replaced."""
-        return self.source.read_text(encoding="utf-8", errors="replace")
-
-    def is_untouched(self) -> bool:
-        """Whether it is the skeleton still, comments apart."""
-        text = self.text()
-        if not is_untouched(text):
-            return False
-        try:
-            return emptied(text) == self.located.skeleton()
-        except UsageError:
-            return True
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to judge: `cases`, as (group, case), replaces the part's own; `everything` goes on after a failed case."""
-
-    seed: int
-    device: str = "auto"
-    everything: bool = False
-    cases: Sequence[tuple[str, Case]] | None = None
 
 
 def check_part(submission: Submission, options: Options, tools: Tools, loading: TorchLoading) -> PartVerdict:
@@ -95,6 +63,8 @@ class _PartCheck:
     printed: str = ""
     gpu: RealGPU | None = None
     timing: Timing | None = None
+    failing: Failing | None = None
+    smallest: Smallest | None = None
 
     def __post_init__(self) -> None:
         self.part = self.submission.located.part
@@ -143,6 +113,7 @@ class _PartCheck:
             printed=readable(self.printed),
             seconds={step: round(spent, 3) for step, spent in self.seconds.items()},
             reason=self.reason,
+            smallest=self.smallest,
         )
 
     def _not_reached(self) -> list[str]:
@@ -182,6 +153,7 @@ class _PartCheck:
         if built is None:
             return State.wrong
         self._run_cases(built)
+        self._shrink(built)
         if not self.findings:
             self._fail_a_launch(built)
         if not self.findings:
@@ -265,8 +237,10 @@ class _PartCheck:
 
     def _host_findings(self, built: Build, recording: Recording, case: Case, *, injected: bool = False) -> None:
         place = self._at(case, recording)
-        for seen in host_observations(recording, built, self.part.name, injected=injected):
+        observations = list(host_observations(recording, built, self.part.name, injected=injected))
+        for seen in observations:
             self._add(place.finding(seen))
+        self._failed(case, observations, recording)
 
     def _run(self, built: Build, recording: Recording, group: str, case: Case) -> bool:
         from grader.trial import Trial
@@ -296,7 +270,22 @@ class _PartCheck:
         pattern = ran.pattern if ran.stage is Stage.compare else None
         for seen in ran.observations:
             self._add(place.finding(seen, pattern))
+        self._failed(case, ran.observations, recording)
         self.evidence.append(CaseEvidence(group, case, launch_facts(recording.plan), ran.counters, {}))
+
+    def _failed(self, case: Case, observations: Sequence[Observation], recording: Recording) -> None:
+        if self.failing is None and observations:
+            right = [judged.case for judged in self.evidence]
+            self.failing = Failing(case, observations[0].kind, launch_facts(recording.plan), right)
+
+    def _shrink(self, built: Build) -> None:
+        """Looks for the smallest case that fails: only where one did, and where the part's own cases were asked for."""
+        wanted = self.options.shrink and self.options.cases is None and not self.submission.is_untouched()
+        if self.failing is not None and wanted:
+            begun = time.perf_counter()
+            label, seed = self.submission.located.label, self.options.seed
+            self.smallest = smallest_case(self.part, label, built, self.failing, seed, self.tools)
+            self._spent("shrink", begun)
 
     # ---- once all cases are right ----
 

@@ -256,7 +256,9 @@ class Part:
     """One entry, one file. `name` is the entry's name, and the file's after its number: `2_vector_add.cu`.
 
     `same_program_as` marks the part whose finished file this one would equal, so that nothing tells their outcomes
-    apart. `number` is needed only where the part before it in the list is not the one before it by number.
+    apart. `number` is needed only where the part before it in the list is not the one before it by number. `valid`
+    takes scalars by name and says which sizes the entry must cope with, where the cases do not show it: the smallest
+    that fails is looked for among those.
     """
 
     name: str
@@ -272,6 +274,7 @@ class Part:
     default_inputs: str = field(default="normal", kw_only=True)
     same_program_as: str | None = field(default=None, kw_only=True)
     number: int | None = field(default=None, kw_only=True)
+    valid: Callable[..., bool] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         names = [param.name for param in self.params]
@@ -282,7 +285,7 @@ class Part:
             raise PuzzleError(f"{self.name}: every part needs groups, and every group at least one case.")
         for case in (*self.cases(), self.bench):
             self._check_case(case)
-        for function in (self.reference, self.work, self.tolerance.absolute, self.tolerance.scale):
+        for function in (self.reference, self.work, self.tolerance.absolute, self.tolerance.scale, self.valid):
             unknown = [name for name in _asked(function).values() if name not in names]
             if unknown:
                 raise PuzzleError(f"{self.name}: a function of it asks for {unknown[0]}, which is no parameter.")

@@ -92,6 +92,19 @@ class CaseResult:
 
 
 @dataclass(frozen=True)
+class Smallest:
+    """The smallest case found that fails like the first one: its kind of finding and its scalars, what was seen of its
+    sizes in a sentence, the smaller and neighbouring cases that were run and pass, and what to type to repeat it.
+    """
+
+    kind: str
+    params: Mapping[str, int | float]
+    sentence: str
+    passing: tuple[Mapping[str, int | float], ...]
+    command: str
+
+
+@dataclass(frozen=True)
 class GoalResult:
     """One goal of a right part: what is asked, and whether it is reached."""
 
@@ -135,6 +148,7 @@ class PartVerdict:
     printed: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     reason: str | None = None
+    smallest: Smallest | None = None
 
     @property
     def passed(self) -> bool:

@@ -66,7 +66,11 @@ class Pretended:
         if self.diagnostics is not None:
             raise self.diagnostics
         return SimpleNamespace(
-            kernels={"k": SimpleNamespace(registers=8, static_shared=0, local=0)}, functions={}, warnings=""
+            kernels={"k": SimpleNamespace(registers=8, static_shared=0, local=0)},
+            functions={},
+            warnings="",
+            seconds=0.5,
+            cached=True,
         )
 
     def record(self, build: Any, part: Part, case: Case, *, inject: bool = False) -> Any:
@@ -133,7 +137,9 @@ def judge(tmp_path: Path) -> Callable[..., PartVerdict]:
         path = folder / "1_add.cu"
         path.write_text(source + REST)
         submission = Submission(located, path, "puzzles/1_add.cu")
-        verdict = check_part(submission, Options(**({"seed": 7} | options)), pretended.tools(), loading)
+        verdict = check_part(
+            submission, Options(**({"seed": 7, "shrink": False} | options)), pretended.tools(), loading
+        )
         validated(Verdict("puzzle_01_add", "Add", (verdict,)).to_json())
         return verdict
 
@@ -403,6 +409,51 @@ def test_chosen_cases_replace_the_parts_own(judge: Callable[..., PartVerdict]) -
     verdict = judge(pretended, cases=[("ragged", Case(n=33))])
     assert verdict.state is State.passed
     assert [case.params["n"] for case in verdict.cases] == [33]
+
+
+# ---- the smallest case ----
+
+
+def short(least: int) -> Callable[[Memory, int], None]:
+    """A kernel that leaves the last value off, for at least so many."""
+
+    def kernel(memory: Memory, _run: int) -> None:
+        add(memory, 0)
+        if len(memory["out"]) >= least:
+            memory["out"][-1] += 1
+
+    return kernel
+
+
+def test_the_smallest_case_that_fails_is_found_and_said(judge: Callable[..., PartVerdict]) -> None:
+    verdict = judge(Pretended(short(100)), shrink=True)
+    assert verdict.smallest is not None
+    assert verdict.smallest.params == {"n": 100}
+    assert verdict.smallest.kind == verdict.findings[0].kind == "wrong_values"
+    assert verdict.smallest.sentence == "From n = 100 on; n = 99 passes."
+    assert verdict.smallest.command == "grader check 1.1 --case n=100"
+    assert {"n": 99} in verdict.smallest.passing
+    assert [result.params for result in verdict.cases] == [{"n": 256}]
+    assert "shrink" in verdict.seconds
+
+
+@pytest.mark.parametrize(
+    ("pretended", "options"),
+    [
+        (Pretended(), {}),
+        (Pretended(short(100)), {"cases": [("--case", Case(n=256))]}),
+        (Pretended(short(100)), {"source": MARKED.format("")}),
+        (Pretended(device_findings=[device("unsupported", instruction="wgmma.mma_async")]), {}),
+    ],
+    ids=["passes", "one case was asked for", "skeleton", "needs a GPU"],
+)
+def test_nothing_is_shrunk_without_need(
+    judge: Callable[..., PartVerdict], pretended: Pretended, options: dict[str, Any]
+) -> None:
+    verdict = judge(pretended, shrink=True, **options)
+    assert verdict.smallest is None
+    assert "shrink" not in verdict.seconds or verdict.state is State.unchecked
+    assert {n for n, _ in pretended.recorded} <= {256, 257, 5, 0, 1 << 20}
 
 
 # ---- states ----

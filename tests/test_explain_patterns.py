@@ -17,9 +17,7 @@ SQUARE = torch.arange(1.0, 64 * 64 + 1, dtype=torch.float64).reshape(64, 64) ** 
 def pattern(got: torch.Tensor, expected: torch.Tensor, *, given: Any = None, **launch: Any) -> Pattern:
     flat_got, flat = got.flatten().double(), expected.flatten().double()
     wrong = ~((flat_got - flat).abs() <= 1e-6 * flat.abs())
-    return find_pattern(
-        Values(flat_got, flat, wrong, tuple(expected.shape), inputs=given or {}, **launch)
-    )
+    return find_pattern(Values(flat_got, flat, wrong, tuple(expected.shape), inputs=given or {}, **launch))
 
 
 def words(got: torch.Tensor, expected: torch.Tensor, **launch: Any) -> str:

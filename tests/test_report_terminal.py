@@ -11,7 +11,18 @@ from rich.console import Console
 from grader.report import Surroundings, print_part, print_summary
 from grader.report.counts import beside_reference, costliest_line
 from grader.report.excerpt import excerpt
-from grader.verdict import CaseResult, Finding, FirstWrong, GoalResult, PartVerdict, Stage, State, Timing, Verdict
+from grader.verdict import (
+    CaseResult,
+    Finding,
+    FirstWrong,
+    GoalResult,
+    PartVerdict,
+    Smallest,
+    Stage,
+    State,
+    Timing,
+    Verdict,
+)
 
 SOURCE = "\n".join(f"line {number};" for number in range(1, 40))
 AROUND = Surroundings(number=2, title="Tiled GEMM", index=3, parts=8, source=SOURCE, hints=3, following="2.4")
@@ -127,6 +138,20 @@ def test_wrong_values_come_with_their_pattern() -> None:
     finding = replace(RACE, kind="wrong_values", title="wrong values")
     text = shown(replace(WRONG, stage=Stage.compare, cases=(case,), findings=(finding,)))
     assert "only the last row is wrong" in text
+
+
+def test_the_smallest_case_is_told_and_is_the_one_to_repeat() -> None:
+    smallest = Smallest(
+        "data_race",
+        {"M": 33, "N": 1, "K": 1},
+        "From M = 33 on; multiples of 32 pass. The smallest case that fails: M = 33, N = 1, K = 1.",
+        ({"M": 32, "N": 1, "K": 1},),
+        "grader check 2.3 --case M=33,N=1,K=1",
+    )
+    text = shown(replace(WRONG, smallest=smallest))
+    assert "  Why    Nothing orders read → next write.\n  Sizes  From M = 33 on; multiples of 32 pass." in text
+    assert "M=33,N=1,K=1" in text
+    assert "M=65" not in text
 
 
 def test_a_passed_part_names_the_next_and_stands_beside_the_reference() -> None:

@@ -41,7 +41,9 @@ def costliest_line(counters: Mapping[str, Any]) -> str:
         for access, unit in _UNITS.items()
         if counts.get(f"{access}_{unit}_ideal")
     ]
-    ratio, line, access, unit, counts = max(found, key=lambda each: each[0], default=(0.0, "", "", "", {}))
+    if not found:
+        return ""
+    ratio, line, access, unit, counts = max(found, key=lambda each: each[0])
     if ratio <= _WASTE:
         return ""
     fewest = counts[f"{access}_{unit}_ideal"] / counts[f"{access}_requests"]

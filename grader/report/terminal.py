@@ -73,6 +73,8 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
         _prose(console, part.reason, width)
     else:
         _print_findings(console, part, around.source, width)
+    if part.smallest is not None:
+        _labelled(console, _say("sizes"), part.smallest.sentence, width)
     if not around.is_solution:
         _print_counters(console, part, width)
     _print_timing(console, part, width)
@@ -274,7 +276,8 @@ def _next_steps(part: PartVerdict, around: Surroundings) -> Iterator[str]:
         yield _say("next_explain", kind=part.findings[0].kind)
     failed = next((result for result in part.cases if not result.passed), None)
     if failed is not None and part.state is State.wrong and around.own_file and failed.params:
-        case = ",".join(f"{name}={value}" for name, value in failed.params.items())
+        params = part.smallest.params if part.smallest is not None else failed.params
+        case = ",".join(f"{name}={value}" for name, value in params.items())
         yield _say("next_case", label=part.label, case=case)
 
 

@@ -1,0 +1,73 @@
+"""The smallest case that a file fails like the first one, run and said: the glue between a check and `shrink.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.launcher import host_observations
+from grader.puzzle import Case, LaunchFact, Part
+from grader.shrink import Shrunk, shrink, told
+from grader.verdict import Smallest
+
+if TYPE_CHECKING:
+    from grader.build import Build
+    from grader.tools import Tools
+
+SECONDS = 2.0
+_SLOW_BUILD, _SECONDS_AFTER_IT = 2.0, 1.0
+
+# What has nothing to do with sizes, what is slow to show itself, and what nobody has seen fail.
+_NOT_SHRUNK = (
+    "unsupported",
+    "host_timeout",
+    "endless_loop",
+    "forbidden_call",
+    "capture_unsafe",
+    "ignored_error",
+    "redundant_traffic",
+)
+
+
+@dataclass(frozen=True)
+class Failing:
+    """The first case that failed, the kind of its first finding, its launches, and the cases that were right before."""
+
+    case: Case
+    kind: str
+    launches: Sequence[LaunchFact]
+    right: Sequence[Case]
+
+
+def smallest_case(part: Part, label: str, built: Build, failing: Failing, seed: int, tools: Tools) -> Smallest | None:
+    """None where there is nothing to add to the case itself. Takes `SECONDS` at most, less after a slow build."""
+    if failing.kind in _NOT_SHRUNK:
+        return None
+
+    def probe(case: Case) -> str | None:
+        return _kind_of(part, built, case, seed, tools)
+
+    seconds = _SECONDS_AFTER_IT if not built.cached and built.seconds > _SLOW_BUILD else SECONDS
+    blocks = {extent for launch in failing.launches for extent in (*launch.block, launch.block[0] * launch.block[1])}
+    shrunk = shrink(
+        part, failing.case, failing.kind, probe, right=failing.right, blocks=sorted(blocks), seconds=seconds
+    )
+    return _as_verdict(label, failing.kind, shrunk) if shrunk is not None else None
+
+
+def _kind_of(part: Part, built: Build, case: Case, seed: int, tools: Tools) -> str | None:
+    """The kind of what is first found in a case, None where it is right."""
+    from grader.trial import Trial
+
+    recording = tools.record(built, part, case, inject=False)
+    if recording.findings:
+        return next(iter(host_observations(recording, built, part.name, injected=False))).kind
+    ran = Trial(part, "smallest", case, built, recording.plan, seed).run(tools)
+    return ran.observations[0].kind if ran.observations else None
+
+
+def _as_verdict(label: str, kind: str, shrunk: Shrunk) -> Smallest:
+    params = shrunk.case.params
+    sizes = ",".join(f"{name}={value}" for name, value in params.items())
+    return Smallest(kind, params, told(shrunk), shrunk.passed, f"grader check {label} --case {sizes}")
