@@ -18,7 +18,7 @@ from grader.ahead import Ahead
 from grader.compiled import build_findings, uninitialised, void_entry
 from grader.cuda.presence import why_not
 from grader.explain import Observation
-from grader.facts import PRINTED_CHARACTERS, kernel_facts, launch_facts, readable
+from grader.facts import PRINTED_CHARACTERS, kernel_facts, launch_facts, printed_by_host, readable
 from grader.findings import Place
 from grader.launcher import host_observations
 from grader.puzzle import Case, CaseEvidence, Evidence, Shortfall, call_by_name, element_count
@@ -226,7 +226,7 @@ class _PartCheck:
             self._spent("record", begun)
 
     def _host_is_right(self, built: Build, recording: Recording, group: str, case: Case) -> bool:
-        self._print(recording.printed)
+        self._print(printed_by_host(recording.printed))
         if not recording.findings:
             return True
         self._host_findings(built, recording, case)

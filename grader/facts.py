@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.explain import sentence
 from grader.puzzle import KernelFact, LaunchFact
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ def kernel_facts(built: Build) -> dict[str, KernelFact]:
     return {
         name: KernelFact(kernel.registers, kernel.static_shared, kernel.local) for name, kernel in built.kernels.items()
     }
+
+
+def printed_by_host(text: str) -> str:
+    """What launch code printed, told apart from what the kernel prints."""
+    return "".join(sentence("verdict", "printed_by_host", facts={"line": line}) + "\n" for line in text.splitlines())
 
 
 def readable(text: str) -> str:

@@ -129,4 +129,6 @@ class Place:
 
 def _hint(seen: Observation, pattern: Pattern) -> str:
     """What the pattern often means; "" where what was seen has a reason of its own."""
-    return "" if "why" in seen.facts or seen.kind == "uninitialised_read" else pattern.why
+    if "why" in seen.facts or seen.kind not in (*VALUE_KINDS, "never_written"):
+        return ""
+    return pattern.why

@@ -539,7 +539,7 @@ def test_goals_see_the_full_size_last_and_the_references_counters(judge: Callabl
 
 def test_what_is_printed_cannot_move_the_cursor_and_is_cut(judge: Callable[..., PartVerdict]) -> None:
     verdict = judge(Pretended(printed='{"passed": true}\n\x1b[2J\x07hello\n' + "line\n" * 100))
-    assert verdict.printed.startswith('{"passed": true}\n[2Jhello\n')
+    assert verdict.printed.startswith('launch code: {"passed": true}\nlaunch code: [2Jhello\n')
     assert len(verdict.printed.splitlines()) == 41
 
 

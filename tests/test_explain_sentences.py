@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,79 @@ def test_a_race_on_one_line_has_one_mark_with_both_threads() -> None:
     assert [mark.text for mark in said.marks] == [
         "thread 1 of block 0 and thread 0 of block 0 are here at the same time"
     ]
+
+
+def race_between(thread: tuple[int, int, int], other: tuple[int, int, int], block: list[int], size: Any) -> str:
+    facts = {"space": "shared", "write": True, "other_write": False, "other_block": block, "other_thread": list(other)}
+    seen = Observation("data_race", line=9, other_line=8, block=(0, 0, 0), thread=thread, facts=facts)
+    return say(seen, Setting(entry="k", grid=(2, 1, 1), block=size)).why
+
+
+def test_the_reason_of_a_race_depends_on_who_meets() -> None:
+    assert "`__syncwarp()`" in race_between((0, 0, 0), (31, 0, 0), [0, 0, 0], (256, 1, 1))
+    assert "needs one in between" in race_between((0, 0, 0), (32, 0, 0), [0, 0, 0], (256, 1, 1))
+    assert "`__syncwarp()`" in race_between((0, 0, 0), (15, 1, 0), [0, 0, 0], (16, 16, 1))
+    assert "needs one in between" in race_between((0, 0, 0), (0, 2, 0), [0, 0, 0], (16, 16, 1))
+    assert "use an atomic" in race_between((0, 0, 0), (1, 0, 0), [1, 0, 0], (256, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("variant", "lanes", "message", "why"),
+    [
+        (
+            "absent",
+            range(16, 32),
+            "The mask 0x0000ffff names lanes 16 to 31, and they do not come",
+            "Let all 32 lanes come",
+        ),
+        ("ended", [3], "The mask 0x0000ffff names lane 3, and it does not come", "has returned"),
+        ("ended", [1, 3, 5, 7], "names lanes 1, 3, 5 and 7,", "has returned"),
+        ("ended", range(1, 32, 2), "names lanes 1, 3, 5, … (16 in all),", "has returned"),
+        ("source", [16], "Thread 15 of block 0 takes a value from lane 16,", "nobody has defined"),
+        ("caller", [16, 17], "Lanes 16 and 17 of a warp come to this operation, whose mask", "no other lane may"),
+    ],
+)
+def test_a_wrong_mask_names_the_lanes(variant: str, lanes: Any, message: str, why: str) -> None:
+    facts = {"variant": variant, "mask": 0xFFFF, "lanes": list(lanes)}
+    seen = Observation("bad_sync_mask", line=9, block=(0, 0, 0), thread=(15, 0, 0), facts=facts, other_line=12)
+    said = say(seen, SETTING)
+    assert message in said.message
+    assert why in said.why
+    assert [mark.line for mark in said.marks] == [9, 12]
+    assert "…" not in said.message.replace("…  (", "").replace("5, … (16", "")
+
+
+def test_a_barrier_that_a_thread_goes_past_names_both() -> None:
+    facts = {"other_block": [0, 0, 0], "other_thread": [100, 0, 0]}
+    seen = Observation("barrier_divergence", 10, "k", (0, 0, 0), (0, 0, 0), other_line=11, facts=facts)
+    said = say(seen, SETTING)
+    assert said.message == "Thread 0 of block 0 waits at this `__syncthreads()`, and thread 100 does not come to it."
+    assert [mark.text for mark in said.marks] == [
+        "thread 0 of block 0 waits here",
+        "thread 100 of block 0 is here instead",
+    ]
+
+
+def test_a_deadlock_counts_who_waits() -> None:
+    seen = Observation("deadlock", 10, "k", (0, 0, 0), (0, 0, 0), facts={"waiting": 64, "wanted": 1024})
+    assert (
+        "64 threads stand at this barrier, which waits for 1,024, and nobody else comes" in say(seen, SETTING).message
+    )
+
+
+def test_a_result_that_depends_on_the_order_says_why_it_may() -> None:
+    seen = Observation("non_deterministic", 12, buffer="out", index=0, facts={"variant": "order"})
+    said = say(seen, SETTING)
+    assert said.message.startswith("The result depends on which warp or block comes first: `out[0]` is right")
+    assert "by a second launch" in said.why
+
+
+def test_a_grid_that_reaches_over_the_edge_of_a_matrix_says_so() -> None:
+    setting = Setting("gemm", grid=(3, 2, 1), block=(16, 16, 1), elements={"C": 561}, shapes={"C": (17, 33)})
+    seen = Observation("out_of_bounds_write", 7, "k", (0, 1, 0), (0, 1, 0), buffer="C", index=561)
+    assert "`C` has 17 rows and 33 columns, and the grid covers 32 × 48 threads" in say(seen, setting).why
+    covered = Setting("gemm", grid=(1, 1, 1), block=(16, 16, 1), elements={"C": 256}, shapes={"C": (16, 16)})
+    assert say(replace(seen, index=256), covered).why == ""
 
 
 def test_a_misaligned_access_says_what_the_address_should_be() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from grader.explain.catalogue import has, sentence, title
@@ -12,6 +12,8 @@ from grader.explain.observation import Coordinates, Mark, Observation, Said, Set
 Facts = dict[str, Any]
 
 _VECTORS = {8: "float2", 16: "float4"}
+_WARP = 32
+_MOST_LANES = 4
 _FAR = 1 << 28  # an index this far outside comes from an overflow, not from a missing guard
 
 
@@ -48,15 +50,16 @@ def _facts(seen: Observation, setting: Setting) -> Facts:
     facts["who"] = _who(seen.block, seen.thread, dimensions)
     facts["Who"] = facts["who"][:1].upper() + facts["who"][1:]
     facts["other_who"] = _who(
-        _coordinates(seen, "other_block"), _coordinates(seen, "other_thread"), dimensions, "another"
+        _coordinates(seen, "other_block"), _coordinates(seen, "other_thread"), dimensions, "another_thread"
     )
+    facts["other_thread_name"] = _who(None, _coordinates(seen, "other_thread"), dimensions, "another_thread")
     if seen.buffer is not None and seen.index is not None and "element" not in facts:
         facts["element"] = element(seen.buffer, seen.index, setting.shapes.get(seen.buffer, ()))
     if seen.buffer is not None and seen.buffer in setting.elements:
         facts["elements"] = f"{setting.elements[seen.buffer]:,}"
         words = "element_of" if setting.elements[seen.buffer] == 1 else "elements_of"
         facts["noun"] = sentence("words", words, setting.types.get(seen.buffer, "any"))
-    facts |= _distance(seen, setting) | _grid(setting) | _alignment(seen)
+    facts |= _distance(seen, setting) | _grid(setting) | _edge(seen, setting) | _alignment(seen) | _lanes(seen)
     return facts
 
 
@@ -113,7 +116,42 @@ def _grid(setting: Setting) -> Facts:
     blocks = setting.grid[0] * setting.grid[1] * setting.grid[2]
     threads = setting.block[0] * setting.block[1] * setting.block[2]
     grid = sentence("words", "one_block" if blocks == 1 else "blocks", facts={"count": f"{blocks:,}"})
-    return {"grid": grid, "threads": f"{threads:,}", "total": f"{blocks * threads:,}"}
+    total = f"{blocks * threads:,}"
+    return {"grid": grid, "threads": f"{threads:,}", "total": total, "block_size": setting.block}
+
+
+def _edge(seen: Observation, setting: Setting) -> Facts:
+    """A matrix, and a grid of two dimensions that covers more."""
+    shape = setting.shapes.get(seen.buffer or "", ())
+    if len(shape) != 2 or setting.grid is None or setting.block is None:
+        return {}
+    columns, rows = (setting.grid[axis] * setting.block[axis] for axis in (0, 1))
+    if setting.block[1] == 1 or (rows <= shape[0] and columns <= shape[1]):
+        return {}
+    return {"rows": shape[0], "columns": shape[1], "covered_rows": rows, "covered_columns": columns}
+
+
+def _lanes(seen: Observation) -> Facts:
+    """The lanes of a wrong mask in words, and the words that go with one or many."""
+    lanes = seen.facts.get("lanes")
+    if not isinstance(lanes, Sequence) or not lanes:
+        return {}
+    one = len(lanes) == 1
+    words = sentence("words", "lane" if one else "lanes", facts={"lane": lanes[0], "lanes": _listed(lanes)})
+    facts = {key: sentence("words", "one_lane" if one else "many_lanes", key) for key in ("do", "is", "come", "them")}
+    mask = seen.facts.get("mask")
+    shown = f"0x{mask:08x}" if isinstance(mask, int) else "…"
+    return facts | {"lanes": words, "Lanes": words[:1].upper() + words[1:], "mask": shown}
+
+
+def _listed(lanes: Sequence[int]) -> str:
+    if len(lanes) == lanes[-1] - lanes[0] + 1 and len(lanes) > 2:
+        return sentence("words", "lane_range", facts={"first": lanes[0], "last": lanes[-1]})
+    shown = [str(lane) for lane in lanes]
+    if len(shown) <= _MOST_LANES:
+        return sentence("words", "lanes_and", facts={"first": ", ".join(shown[:-1]), "last": shown[-1]})
+    facts = {"first": ", ".join(shown[: _MOST_LANES - 1]), "count": len(shown)}
+    return sentence("words", "lanes_more", facts=facts)
 
 
 def _alignment(seen: Observation) -> Facts:
@@ -157,6 +195,8 @@ def _bounds_why(seen: Observation, facts: Facts) -> str:
         return "across"
     if seen.facts.get("space") == "shared":
         return "shared" if seen.facts.get("variable_bytes") else "no_dynamic"
+    if "past" in facts and "covered_rows" in facts:
+        return "edge"
     return "guard" if "past" in facts and _one_thread_an_element(seen, facts) else "none"
 
 
@@ -190,17 +230,37 @@ def _race(seen: Observation, facts: Facts) -> str:
     return f"{place}_both" if seen.facts["write"] and seen.facts["other_write"] else f"{place}_mixed"
 
 
-def _race_why(seen: Observation, _: Facts) -> str:
-    other = _coordinates(seen, "other_block")
-    return "same_block" if other is None or other == seen.block else "other_block"
+def _race_why(seen: Observation, facts: Facts) -> str:
+    other_block, other = _coordinates(seen, "other_block"), _coordinates(seen, "other_thread")
+    if other_block not in (None, seen.block):
+        return "other_block"
+    if seen.thread is None or other is None or "block_size" not in facts:
+        return "same_block"
+    warps = [_linear(thread, facts["block_size"]) // _WARP for thread in (seen.thread, other)]
+    return "same_warp" if warps[0] == warps[1] else "same_block"
+
+
+def _linear(thread: Coordinates, block: Coordinates) -> int:
+    return thread[0] + block[0] * (thread[1] + block[1] * thread[2])
 
 
 def _trap(seen: Observation, facts: Facts) -> str:
     return "assert" if "assertion" in seen.facts else _plain(seen, facts)
 
 
-def _counted(seen: Observation, facts: Facts) -> str:
+def _divergence(seen: Observation, facts: Facts) -> str:
+    if "other_thread" in seen.facts:
+        return "passed_by"
     return "counted" if "arrived" in seen.facts and "threads" in facts else "plain"
+
+
+def _deadlock(seen: Observation, _: Facts) -> str:
+    return "counted" if {"waiting", "wanted"} <= set(seen.facts) else "plain"
+
+
+def _mask_why(seen: Observation, facts: Facts) -> str:
+    variant = _plain(seen, facts)
+    return "ended" if variant == "absent" else variant
 
 
 def _forbidden(seen: Observation, facts: Facts) -> str:
@@ -242,8 +302,8 @@ _VARIANTS: dict[str, Callable[[Observation, Facts], str]] = {
     "data_race": _race,
     "forbidden_call": _forbidden,
     "read_only_violation": _where,
-    "barrier_divergence": _counted,
-    "deadlock": _counted,
+    "barrier_divergence": _divergence,
+    "deadlock": _deadlock,
     "device_trap": _trap,
     "unsupported": _unsupported,
     "endless_loop": _loop,
@@ -255,6 +315,7 @@ _WHYS: dict[str, Callable[[Observation, Facts], str]] = {
     "out_of_bounds_write": _bounds_why,
     "uninitialised_read": _unwritten_why,
     "data_race": _race_why,
+    "bad_sync_mask": _mask_why,
     "never_written": _unwritten,
 }
 
