@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
 
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 DEVICE = "software"
 _ORDERS = ("forward", "shuffled")
 _LEAST_BUDGET, _LEAST_LAUNCH_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 1 << 24, 16
+
+
+class _Budgets(TypedDict):
+    budget: int
+    launch_budget: int
 
 
 @dataclass
@@ -81,7 +86,7 @@ class Trial:
     def _seed(self, run: int) -> int:
         return self.seed if run == 0 else derived_seed(self.seed, run)
 
-    def _budgets(self) -> dict[str, int]:
+    def _budgets(self) -> _Budgets:
         """Instructions that one warp, and a whole launch, may take: to do all the work alone, many times over."""
         work: Work = call_by_name(self.part.work, self.case.params)
         operations = _BUDGET_PER_OPERATION * max(work.flops, work.bytes // 4)

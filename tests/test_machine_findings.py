@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ import torch
 from grader.build import Build, build
 from grader.puzzle import Case, In, Out, Part, Scalar, Tolerance, Work, f32, i32
 from grader.record import record
+from grader.simt.execution import Watch
 from grader.simt.software import RunResult, SoftwareGPU
 
 SOURCE = Path(__file__).parent / "kernels" / "faults.cu"
@@ -40,7 +42,7 @@ def built() -> Build:
     return build(SOURCE)
 
 
-def run(built: Build, kernel: str, order: str, workers: int = 1, **budgets: int) -> RunResult:
+def run(built: Build, kernel: str, order: str, workers: int = 1, **budgets: Any) -> RunResult:
     memory = {"x": torch.rand(_N), "out": torch.full((_N,), float("nan"))}
     return execute(built, kernel, memory, order, workers, **budgets)
 
@@ -53,6 +55,7 @@ def execute(
     workers: int = 1,
     budget: int = 1 << 21,
     launch_budget: int | None = None,
+    watch: Watch | None = None,
 ) -> RunResult:
     part = Part(
         f"{kernel}_entry",
@@ -75,6 +78,7 @@ def execute(
         workers=workers,
         budget=budget,
         launch_budget=launch_budget,
+        trace=watch,
     )
 
 
@@ -172,3 +176,16 @@ def test_an_assertion_is_quoted(built: Build) -> None:
     (finding,) = run(built, "asserts", "forward").findings
     assert finding.facts["assertion"] == "i < n - 90"
     assert finding.thread == (10, 0, 0)
+
+
+def test_a_watched_thread_tells_its_accesses_and_an_element_who_wrote_it(built: Build) -> None:
+    x = torch.rand(_N)
+    memory = {"x": x, "out": torch.full((_N,), float("nan"))}
+    result = execute(built, "past_the_end_ok", memory, watch=Watch(block=2, thread=5))
+    load, store = result.trace
+    value = x[69].numpy().tobytes().hex()
+    assert (load["region"], load["offset"], load["write"], load["value"]) == ("x", 4 * 69, False, value)
+    assert (store["region"], store["offset"], store["write"], store["value"]) == ("out", 4 * 69, True, value)
+    assert result.writer("out", 69) == (store["line"], 2, 5)
+    assert result.writer_line("out", 69) == store["line"]
+    assert execute(built, "past_the_end_ok", memory).trace == []

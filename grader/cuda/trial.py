@@ -21,7 +21,7 @@ from grader.cuda.timing import Times, gigabytes_per_second
 from grader.explain import Observation
 from grader.inputs import poisoned
 from grader.puzzle import Buffer, Case, Part, buffer_bytes, call_by_name
-from grader.simt.software import RunResult
+from grader.simt.software import NOBODY, RunResult
 from grader.trial import Ran, Trial, launches_of
 from grader.verdict import Stage, Timing
 
@@ -83,7 +83,7 @@ class CudaTrial(Trial):
         run: int,
     ) -> None:
         unwritten = {buffer.name: _still_poisoned(buffer, memory[buffer.name], run) for buffer in self.part.results}
-        seen = RunResult(findings=[], counters={}, unwritten=unwritten, writer_line=lambda _buffer, _element: None)
+        seen = RunResult(findings=[], counters={}, unwritten=unwritten, writer=lambda _buffer, _element: NOBODY)
         self._judge(ran, seen, comparison, inputs)
 
     def _blame(self, ran: Ran, failed: ReplayFailed) -> None:

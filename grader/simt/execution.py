@@ -41,16 +41,28 @@ class Schedule:
     budgets: Budgets
 
 
+@dataclass(frozen=True)
+class Watch:
+    """A thread whose accesses are noted: `launch` of the plan, counted from 0; `block` and `thread`, linear indices."""
+
+    block: int
+    thread: int
+    launch: int = 0
+    most: int = 4096
+
+
 @dataclass
 class Execution:
-    """`reports` are those of the launches. `undone` is what the machine could not do, which says nothing against the
-    entry. `unwritten` is by result, see `RunResult`.
+    """`reports` are those of the launches, `trace` what the watched thread did. `undone` is what the machine could not
+    do, which says nothing against the entry. `unwritten` is by result, see `RunResult`.
     """
 
     machine: RemoteMachine
     plan: Plan
     schedule: Schedule
     limits: Limits
+    watch: Watch | None = None
+    trace: list[dict[str, Any]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
     undone: list[DeviceFinding] = field(default_factory=list)
     unwritten: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -61,6 +73,7 @@ class Execution:
         try:
             self.machine.begin(self.plan.buffers, memory, roles, self.limits)
             self._operations()
+            self.trace = self.machine.trace() if self.watch is not None else []
             results = {name: memory[name].element_size() for name, role in roles.items() if role == "out"}
             self.unwritten = {name: _with_first(left) for name, left in self.machine.unwritten(results).items()}
             self.machine.read_back(memory, roles)
@@ -118,7 +131,8 @@ class Execution:
         threads = 1
         for extent in (*launch.grid, *launch.block):
             threads *= extent
-        schedule = self.schedule
+        schedule, watch = self.schedule, self.watch
+        now = watch is not None and watch.launch == len(self.reports)
         self.reports += self.machine.launch(
             launch.kernel,
             launch.grid,
@@ -130,6 +144,7 @@ class Execution:
             workers=schedule.workers or (1 if threads < _SMALL else len(os.sched_getaffinity(0))),
             warp_budget=schedule.budgets.warp,
             launch_budget=schedule.budgets.launch,
+            watched=(watch.block, watch.thread, watch.most) if watch is not None and now else None,
         )
 
 

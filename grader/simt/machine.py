@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 ORDERS = {"forward": 0, "reverse": 1, "shuffled": 2}
+ELEMENT_TYPES = {"f32": 0, "f16": 1, "bf16": 2, "i32": 3}  # of sparse buffers
+_NOTHING, _UNIFORM = 0, 1  # what a sparse buffer holds at first
 
 
 class MachineError(Exception):
@@ -55,6 +57,19 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
             ctypes.c_int,
         ),
     ),
+    "simt_add_sparse": (
+        ctypes.c_int,
+        (
+            ctypes.c_void_p,
+            ctypes.c_char_p,
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ctypes.c_uint32,
+            ctypes.c_uint32,
+            ctypes.c_uint64,
+            ctypes.c_int,
+        ),
+    ),
     "simt_allocate": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)),
     "simt_free": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64)),
     "simt_remove_buffers": (ctypes.c_int, (ctypes.c_void_p,)),
@@ -77,9 +92,12 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "simt_copy": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64)),
     "simt_write": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_uint64)),
+    "simt_read": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p)),
     "simt_variable": (ctypes.c_uint64, (ctypes.c_void_p, ctypes.c_char_p)),
     "simt_report": (ctypes.c_char_p, (ctypes.c_void_p,)),
     "simt_unwritten": (ctypes.c_char_p, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64)),
+    "simt_written": (ctypes.c_char_p, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64)),
+    "simt_trace": (ctypes.c_char_p, (ctypes.c_void_p,)),
     "simt_last_writer": (ctypes.c_char_p, (ctypes.c_void_p, ctypes.c_uint64)),
 }
 
@@ -128,6 +146,14 @@ class Machine:
         """Maps `size` bytes of host memory at `memory`; the caller keeps that memory until `remove_buffers`."""
         self._do("simt_add_buffer", name.encode(), address, size, memory, initialised, writable)
 
+    def add_sparse(self, name: str, address: int, size: int, kind: str, seed: int | None, *, writable: bool) -> None:
+        """Memory of the machine's own that is there where it is touched, one of `ELEMENT_TYPES`.
+
+        Its elements hold the values of sampled_values.py for `seed`; None: nothing yet.
+        """
+        fill = _NOTHING if seed is None else _UNIFORM
+        self._do("simt_add_sparse", name.encode(), address, size, ELEMENT_TYPES[kind], fill, seed or 0, writable)
+
     def allocate(self, address: int, size: int) -> None:
         """Memory of the machine's own at `address`, until `free` or `remove_buffers`."""
         self._do("simt_allocate", address, size)
@@ -151,9 +177,17 @@ class Machine:
         workers: int,
         warp_budget: int,
         launch_budget: int,
+        blocks: Sequence[int] = (),
+        watched: tuple[int, int, int] | None = None,
     ) -> None:
-        """Runs a kernel to its end. Budgets count warp instructions; 0 is no bound."""
-        options = _Options(ORDERS[order], workers, seed, warp_budget, launch_budget)
+        """Runs a kernel to its end. Budgets count warp instructions; 0 is no bound.
+
+        `blocks` are the linear indices of those that run, none for all. `watched` is the block and thread, linear too,
+        whose accesses `trace` tells, and the most of them.
+        """
+        chosen = (ctypes.c_uint64 * len(blocks))(*blocks)
+        orders = (ORDERS[order], workers, seed, warp_budget, launch_budget)
+        options = _Options(*orders, chosen, len(blocks), *(watched or (0, 0, 0)))
         arguments = (kernel.encode(), _triple(grid), _triple(block), shared, parameters, len(parameters))
         self._do("simt_launch", *arguments, ctypes.byref(options))
 
@@ -165,6 +199,12 @@ class Machine:
 
     def write(self, to: int, payload: bytes) -> None:
         self._do("simt_write", to, payload, len(payload))
+
+    def read(self, source: int, size: int) -> bytes:
+        """What lies at an address now."""
+        held = ctypes.create_string_buffer(size)
+        self._do("simt_read", source, size, held)
+        return held.raw
 
     def variable(self, name: str) -> int:
         """Address of a module's variable by its name in the PTX; raises MachineError where there is none."""
@@ -183,10 +223,20 @@ class Machine:
         unwritten: dict[str, Any] = self._ask("simt_unwritten", buffer.encode(), element_bytes)
         return unwritten
 
-    def last_writer(self, address: int) -> int | None:
-        """Line of the learner's file that wrote this byte last."""
-        writer = self._ask("simt_last_writer", address)
-        return writer["line"] if writer else None
+    def written(self, buffer: str, element_bytes: int, most: int) -> list[list[int]]:
+        """The first `most` ranges of elements of a sparse buffer that kernels have written, as [first, last]."""
+        written: list[list[int]] = self._ask("simt_written", buffer.encode(), element_bytes, most)
+        return written
+
+    def trace(self) -> list[dict[str, Any]]:
+        """The accesses of the thread that the last launch with `watched` had an eye on, in order."""
+        trace: list[dict[str, Any]] = self._ask("simt_trace")
+        return trace
+
+    def last_writer(self, address: int) -> dict[str, Any] | None:
+        """Line of the learner's file that wrote this byte last; block and thread, linear, where one alone did."""
+        writer: dict[str, Any] | None = self._ask("simt_last_writer", address)
+        return writer
 
     def _do(self, function: str, *arguments: object) -> None:
         if getattr(self._library, function)(self._device, *arguments):

@@ -117,10 +117,15 @@ class RemoteMachine:
         unwritten: dict[str, Any] = self._process.ask("unwritten", element_bytes)
         return unwritten
 
-    def last_writer(self, address: int) -> int | None:
-        """Line of the learner's file that wrote this byte last."""
-        line: int | None = self._process.ask("last_writer", address)
-        return line
+    def trace(self) -> list[dict[str, Any]]:
+        """The accesses of the thread that the last launch with `watched` had an eye on, in order."""
+        trace: list[dict[str, Any]] = self._process.ask("trace")
+        return trace
+
+    def last_writer(self, address: int) -> dict[str, Any] | None:
+        """As `Machine.last_writer`."""
+        writer: dict[str, Any] | None = self._process.ask("last_writer", address)
+        return writer
 
     def _do(self, call: str, *arguments: object, raw: bytes | None = None) -> Any:
         return self._process.ask(call, *arguments, raw=raw, deadline=self._deadline)

@@ -84,7 +84,13 @@ class Requests:
         """What nothing has written, by buffer."""
         return {name: self._machine.unwritten(name, size) for name, size in element_bytes.items()}
 
-    def last_writer(self, address: int) -> int | None:
+    def written(self, buffer: str, element_bytes: int, most: int) -> list[list[int]]:
+        return self._machine.written(buffer, element_bytes, most)
+
+    def trace(self) -> list[dict[str, Any]]:
+        return self._machine.trace()
+
+    def last_writer(self, address: int) -> dict[str, Any] | None:
         return self._machine.last_writer(address)
 
     @property

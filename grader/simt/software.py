@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grader.cache import content_key, entry
 from grader.record.plan import Launch, Plan
 from grader.sass import read_memory_instructions
 from grader.simt.counters import add_up
-from grader.simt.execution import Execution, Schedule
+from grader.simt.execution import Execution, Schedule, Watch
 from grader.simt.findings import Budgets, DeviceFinding, device_findings
 from grader.simt.lower import lower
 from grader.simt.merging import by_ptx_line
@@ -37,21 +37,32 @@ WARP_BUDGET = 1 << 26  # instructions of one warp: under a second of looping, 60
 LAUNCH_BUDGET = 1 << 29  # of all warps, and something for each that is started: some 20 seconds on one core
 
 
+Writer: TypeAlias = tuple[int | None, int | None, int | None]
+NOBODY: Writer = (None, None, None)
+
+
 @dataclass
 class RunResult:
     """What one run of a Plan showed.
 
     `unwritten` says, for each buffer that was poisoned before, how many elements nothing has written and which is the
-    first: {"out": {"count": 3, "first": 254, "ranges": [[254, 256]]}}. `writer_line(buffer, element)` is the line that
-    wrote an element last. `counters` are described in docs/verdict.md.
+    first: {"out": {"count": 3, "first": 254, "ranges": [[254, 256]]}}. `writer(buffer, element)` is who wrote an
+    element last: line, block and thread, both linear, each None where nobody knows. `counters` are described in
+    docs/verdict.md. `trace` holds the accesses of the watched thread in order, each with line, op, function, space,
+    region, offset in bytes, write, and value as hexadecimal bytes.
     """
 
     findings: list[DeviceFinding]
     counters: dict[str, Any]
     unwritten: dict[str, dict[str, Any]]
-    writer_line: Callable[[str, int], int | None]
+    writer: Callable[[str, int], Writer]
     printed: str = ""
     seconds: float = 0.0
+    trace: list[dict[str, Any]] = field(default_factory=list)
+
+    def writer_line(self, buffer: str, element: int) -> int | None:
+        """The line that wrote an element last."""
+        return self.writer(buffer, element)[0]
 
 
 @dataclass
@@ -85,19 +96,21 @@ class SoftwareGPU:
         workers: int = 0,
         budget: int | None = None,
         launch_budget: int | None = None,
+        trace: Watch | None = None,
     ) -> RunResult:
         """Run `plan` on `memory`, one contiguous CPU tensor per buffer, changed in place.
 
         `roles`: "in" is read only, "out" and "workspace" hold nothing yet, "inout" holds values. `order` is that of
         blocks and warps: forward, reverse or shuffled by `seed`. `workers` = 0 takes what the host has. `budget` bounds
         the instructions of one warp, `launch_budget` those of all warps of a launch and 16 for each warp that starts. A
-        launch with a finding is the last one that runs. Where the process ends under way, tensors stay as they are.
+        launch with a finding is the last one that runs. `trace` is a thread to watch. Where the process ends under way,
+        tensors stay as they are.
         """
         started = time.perf_counter()
         if not self._machine.alive:
             self._machine = RemoteMachine(lowered_program(self.build))
         schedule = Schedule(order, seed, workers, Budgets(budget or WARP_BUDGET, launch_budget or LAUNCH_BUDGET))
-        execution = Execution(self._machine, plan, schedule, self.limits)
+        execution = Execution(self._machine, plan, schedule, self.limits, trace)
         execution.run(memory, roles)
         sizes = {name: tensor.element_size() for name, tensor in memory.items()}
         lines = [operation.line for operation in plan.operations if isinstance(operation, Launch)]
@@ -107,22 +120,24 @@ class SoftwareGPU:
             counters=add_up(execution.reports),
             unwritten=execution.unwritten,
             printed="".join(report["printed"] for report in execution.reports),
-            writer_line=_writers(self._machine, plan, sizes),
+            writer=_writers(self._machine, plan, sizes),
             seconds=time.perf_counter() - started,
+            trace=execution.trace,
         )
 
 
-def _writers(machine: RemoteMachine, plan: Plan, sizes: Mapping[str, int]) -> Callable[[str, int], int | None]:
-    """`RunResult.writer_line`, answered until the machine's next run."""
+def _writers(machine: RemoteMachine, plan: Plan, sizes: Mapping[str, int]) -> Callable[[str, int], Writer]:
+    """`RunResult.writer`, answered until the machine's next run."""
     addresses = {buffer.name: buffer.address for buffer in plan.buffers}
 
-    def line(name: str, element: int) -> int | None:
+    def writer(name: str, element: int) -> Writer:
         try:
-            return machine.last_writer(addresses[name] + element * sizes[name])
+            found = machine.last_writer(addresses[name] + element * sizes[name])
         except MachineDied:
-            return None
+            found = None
+        return (found["line"], found.get("block"), found.get("thread")) if found else NOBODY
 
-    return line
+    return writer
 
 
 def lowered_program(build: Build) -> Path:
