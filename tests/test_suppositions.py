@@ -61,7 +61,7 @@ def told(part: Part, kernel: Callable[[Tensors], torch.Tensor], case: Case | Non
     (buffer,) = part.results
     expected = reference_results(part, case, inputs)[buffer.name].flatten()
     got = kernel(dict(inputs)).float().double().reshape(expected.shape)
-    room = part.tolerance.absolute + part.tolerance.relative * expected.abs()
+    room = part.tolerance.absolute_in(case) + part.tolerance.relative * expected.abs()
     values = Values(
         got,
         expected,
