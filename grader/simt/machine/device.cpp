@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "frame.hpp"
 #include "launch.hpp"
@@ -12,6 +13,7 @@ namespace simt {
 namespace {
 
 constexpr std::uint64_t kMostLocalBytes = 128u << 20;  // of a block
+constexpr std::uint64_t kMostSparse = 1ull << 37;      // bytes of a buffer that is there where it is touched
 constexpr std::uint64_t kMostOwned = 1ull << 30;       // memory that is not a buffer of the caller's
 // Module variables live far from every buffer, each in 4 GiB of its own.
 constexpr std::uint64_t kVariableBase = 0x0000'6000'0000'0000, kVariableStride = 1ull << 32;
@@ -24,6 +26,20 @@ void shuffle(Launch& launch) {
     if (launch.shuffle_factor % launch.blocks == 1 && launch.shuffle_offset == 0)  // nothing would be shuffled
         launch.shuffle_offset = launch.blocks / 2;
 }
+
+// From here on the values that a sparse buffer holds from the beginning are there, in the pages of these bytes.
+void touch(Region& region, std::uint64_t address, std::uint64_t bytes) {
+    if (!region.sparse) return;
+    const std::uint64_t first = (address - region.base) / kPageBytes,
+                        last = (address - region.base + bytes - 1) / kPageBytes;
+    for (std::uint64_t page = first; page <= last; ++page) region.shadow.page(page * kPageBytes);
+}
+
+// Each within what CUDA allows, so that their product fits 64 bits.
+bool within(const Dim3& size, const Dim3& most) {
+    return size.x != 0 && size.y != 0 && size.z != 0 && size.x <= most.x && size.y <= most.y && size.z <= most.z;
+}
+constexpr Dim3 kMostBlocks{0x7fffffff, 65535, 65535}, kMostThreads{1024, 1024, 64};
 
 void run_on_workers(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers) {
     {
@@ -105,7 +121,7 @@ void Device::add_buffer(const std::string& name, std::uint64_t address, std::uin
     if (address + bytes < address || address + bytes >= kVariableBase)
         throw ProgramError("buffer " + name + " lies outside the address space");
     for (const auto& other : memory_.all())
-        if (address < other->base + other->size && other->base < address + bytes)
+        if ((address < other->base + other->size && other->base < address + bytes) || address == other->base)
             throw ProgramError("buffer " + name + " overlaps " + other->name);
     memory_.add(std::make_unique<Region>(name, Space::global, address, bytes, memory, initialised)).writable = writable;
 }
@@ -118,8 +134,14 @@ OwnedMemory Device::owned_memory(std::uint64_t bytes) {
 }
 
 void Device::allocate(std::uint64_t address, std::uint64_t bytes) {
+    if (bytes == 0) throw ProgramError("an allocation of no bytes");
     OwnedMemory memory = owned_memory(bytes);
-    add_buffer("allocated memory", address, bytes, memory.get(), false, true);
+    try {
+        add_buffer("allocated memory", address, bytes, memory.get(), false, true);
+    } catch (const ProgramError&) {
+        owned_bytes_ -= bytes;
+        throw;
+    }
     memory_.nearest(address)->owned = std::move(memory);
 }
 
@@ -127,6 +149,7 @@ void Device::add_sparse(const std::string& name, std::uint64_t address, std::uin
                         bool writable) {
     if (fill.type > ElementType::i32 || fill.kind > FillKind::byte)
         throw ProgramError("buffer " + name + " is of a type that cannot be filled");
+    if (bytes > kMostSparse) throw ProgramError("buffer " + name + " is too large for the software GPU");
     OwnedMemory memory = sparse_memory(bytes);
     add_buffer(name, address, bytes, memory.get(), false, writable);
     Region& region = region_for(address, bytes, "a buffer");
@@ -154,7 +177,7 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
                     std::vector<std::byte> parameters, const LaunchOptions& options) {
     const Function* function = program_->entry(kernel);
     if (!function) throw ProgramError("the module has no kernel " + kernel);
-    if (block.volume() == 0 || block.volume() > 1024 || grid.volume() == 0)
+    if (!within(block, kMostThreads) || block.volume() > 1024 || !within(grid, kMostBlocks))
         throw ProgramError("kernel " + kernel + " has an impossible grid or block");
     if (grid.volume() >= std::numeric_limits<std::uint32_t>::max())
         throw ProgramError("a grid of more than 2^32 - 2 blocks is too large for the software GPU");
@@ -168,6 +191,7 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
     if (stamps_.nearly_full()) {
         for (const auto& region : memory_.all()) region->shadow.forget_accesses();
         stamps_.restart();
+        spare_first_ = spare_last_ = 0;
     }
     Launch launch;
     launch.device = this;
@@ -186,19 +210,27 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
         if (one >= grid.volume()) throw ProgramError("a chosen block lies outside the grid of kernel " + kernel);
     launch.blocks = options.blocks.empty() ? grid.volume() : options.blocks.size();
     launch.warps_per_block = static_cast<std::uint32_t>((block.volume() + kLanes - 1) / kLanes);
-    launch.floor = stamps_.frontier() << kCellShift;
+    launch.floor = (spare_first_ != 0 ? spare_first_ : stamps_.frontier()) << kCellShift;
     if (options.order == Order::shuffled) shuffle(launch);
     const std::uint64_t wanted =
         std::clamp<std::uint64_t>(options.workers, 1, std::min<std::uint64_t>(launch.blocks, 256));
     launch.parallel = wanted > 1;
     std::vector<std::unique_ptr<Worker>> workers;
     for (std::uint64_t i = 0; i < wanted; ++i) workers.push_back(std::make_unique<Worker>(*program_));
+    workers[0]->next_stamp = std::exchange(spare_first_, 0);
+    workers[0]->last_stamp = std::exchange(spare_last_, 0);
     launch.grid_stamp = take_stamp(launch, *workers[0], {0, 0, 0, 0, Reach::grid});
     run_on_workers(launch, workers);
     collect(launch, workers);
 }
 
 void Device::collect(const Launch& launch, const std::vector<std::unique_ptr<Worker>>& workers) {
+    // What is left of the newest stamps is good for the next launch: all that were used are smaller.
+    for (const auto& worker : workers)
+        if (worker->next_stamp != worker->last_stamp && worker->last_stamp == stamps_.frontier()) {
+            spare_first_ = worker->next_stamp;
+            spare_last_ = worker->last_stamp;
+        }
     Worker& total = *workers[0];
     for (std::size_t i = 1; i < workers.size(); ++i) add_up(total, *workers[i]);
     std::stable_sort(total.printed.begin(), total.printed.end(),
@@ -224,6 +256,7 @@ void Device::set(std::uint64_t address, std::uint64_t value, std::uint32_t eleme
         set_sparse(region, static_cast<std::uint8_t>(value));
         return;
     }
+    touch(region, address, bytes);
     for (std::uint64_t at = 0; at < bytes; at += element_bytes)
         std::memcpy(region.data + (address - region.base) + at, &value, element_bytes);
     region.shadow.mark_valid(address - region.base, bytes);
@@ -243,15 +276,14 @@ void Device::set_sparse(Region& region, std::uint8_t value) {
 void Device::read(std::uint64_t from, std::uint64_t bytes, std::byte* to) {
     if (bytes == 0) return;
     Region& region = region_for(from, bytes, "a read");
-    for (std::uint64_t at = from - region.base; at < from - region.base + bytes;
-         at = (at / kPageBytes + 1) * kPageBytes)
-        region.shadow.page(at);  // its values are there from now on
+    touch(region, from, bytes);
     std::memcpy(to, region.data + (from - region.base), bytes);
 }
 
 void Device::copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
     if (bytes == 0) return;
-    const Region& source = region_for(from, bytes, "a copy's source");
+    Region& source = region_for(from, bytes, "a copy's source");
+    touch(source, from, bytes);
     const std::vector<std::byte> held(source.data + (from - source.base), source.data + (from - source.base) + bytes);
     write(to, held.data(), bytes);
 }
@@ -259,6 +291,7 @@ void Device::copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) {
 void Device::write(std::uint64_t to, const std::byte* from, std::uint64_t bytes) {
     if (bytes == 0) return;
     Region& region = region_for(to, bytes, "a copy");
+    touch(region, to, bytes);
     std::memcpy(region.data + (to - region.base), from, bytes);
     region.shadow.mark_valid(to - region.base, bytes);
 }

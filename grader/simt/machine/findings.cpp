@@ -34,8 +34,13 @@ const char* fault_name(Fault fault) {
     return "unsupported";
 }
 
+namespace {
+constexpr std::size_t kMostGroups = 256;
+}
+
 void FindingTable::add(Finding finding) {
     const Key key{finding.fault, finding.site, finding.other_site, finding.region};
+    if (groups_.size() >= kMostGroups && !groups_.contains(key)) return;  // nobody reads that many
     const auto [place, fresh] = groups_.try_emplace(key, finding);
     Finding& group = place->second;
     if (!fresh && std::tie(finding.block, finding.thread) < std::tie(group.block, group.thread)) {

@@ -11,6 +11,7 @@ namespace simt {
 namespace {
 
 constexpr std::uint32_t kMostDepth = 1024, kMostLocalBytes = 1u << 19;  // a thread's stack
+constexpr std::uint64_t kMostRegisterBytes = 64u << 20;                 // of a warp's calls
 constexpr std::uint64_t kMostLocalOfBlock = 128u << 20;
 
 std::uint64_t local_limit(const Warp& warp) {
@@ -146,7 +147,9 @@ Frame& call(Warp& warp, const Instruction& instruction, const Function& callee, 
             std::uint32_t call_block, std::uint32_t return_block) {
     Frame& caller = *warp.frame;
     const std::uint64_t base = (std::uint64_t{caller.local_base} + caller.function->local_bytes + 15) / 16 * 16;
-    if (caller.depth + 1 >= kMostDepth || base + callee.local_bytes > local_limit(warp)) {
+    const bool deep = caller.depth + 1 >= kMostDepth ||
+                      std::uint64_t{callee.register_file_bytes()} * warp.frames.size() > kMostRegisterBytes;
+    if (deep || base + callee.local_bytes > local_limit(warp)) {
         Finding finding;
         finding.fault = Fault::device_trap;
         finding.text = "stack";

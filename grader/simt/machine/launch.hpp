@@ -118,6 +118,7 @@ class Device {
     std::vector<std::uint64_t> variable_addresses_;
     std::vector<std::string> reports_;  // one JSON object a launch
     std::string trace_;
+    std::uint32_t spare_first_ = 0, spare_last_ = 0;  // stamps taken and not used
 };
 
 void run_worker(Launch& launch, Worker& worker);                               // scheduler.cpp

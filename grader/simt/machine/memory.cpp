@@ -224,7 +224,7 @@ void take_values(Warp& warp, const Instruction& instruction, const Access& acces
         const std::uint64_t address = access.address(lane) + from;
         const Target place = resolve(warp, instruction, address, window, bytes);
         const std::size_t size = extent(warp, lane, place).size();
-        if (place.offset > size || bytes > size - place.offset) return;
+        if (place.offset > size || bytes > size - place.offset || address % bytes != 0) return;
         if (place.window == Window::local) {
             const auto valid = std::span(warp.local[static_cast<std::size_t>(lane)].valid).subspan(place.offset, bytes);
             std::fill(valid.begin(), valid.end(), 0);

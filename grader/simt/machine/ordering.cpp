@@ -11,7 +11,8 @@ namespace simt {
 namespace {
 
 constexpr std::size_t kMostPieces = 1u << 20;     // of a worker; past that nothing new is learned, and nothing reported
-constexpr std::size_t kMostVisited = 1u << 16;    // pieces that one question looks at
+constexpr std::size_t kMostAddresses = 1u << 20;  // at which something is published
+constexpr std::size_t kNear = 64;                 // pieces that a question looks at before they are sorted by block
 constexpr std::size_t kMostSnapshots = 1u << 14;  // of a block's stamps
 
 bool in_use(const Warp& warp) {
@@ -131,16 +132,34 @@ void take_in(Warp& warp, int lane, const Knowledge* piece) {
     know(order, joined(warp, order.known, piece));
 }
 
-// Runs body(place) with the place where knowledge published at `address` is kept.
-template <class Body>
-void at_address(Warp& warp, const Region& region, std::uint64_t address, Body&& body) {
+// What was published at `address`.
+const Knowledge* at(Warp& warp, const Region& region, std::uint64_t address) {
+    const auto look = [address](const KnowledgeAt& published) {
+        const auto found = published.find(address);
+        return found == published.end() ? nullptr : found->second;
+    };
+    if (region.space == Space::shared) return look(order_of(*warp.block).published);
+    PublishedKnowledge& published = warp.block->launch->published;
+    const std::lock_guard guard(published.lock);
+    return look(published.at);
+}
+
+void put(Warp& warp, const Region& region, std::uint64_t address, const Knowledge* piece) {
+    const auto keep_in = [&](KnowledgeAt& published) {
+        if (!piece)
+            published.erase(address);
+        else if (published.size() < kMostAddresses || published.contains(address))
+            published[address] = piece;
+        else
+            warp.block->launch->order_lost = true;
+    };
     if (region.space == Space::shared) {
-        body(order_of(*warp.block).published[address]);
+        keep_in(order_of(*warp.block).published);
         return;
     }
     PublishedKnowledge& published = warp.block->launch->published;
     const std::lock_guard guard(published.lock);
-    body(published.at[address]);
+    keep_in(published.at);
 }
 
 bool covers(const Knowledge& piece, Cell cell, const Stamp& then) {
@@ -171,26 +190,20 @@ void fence(Warp& warp, const Instruction& instruction) {
 void publish(Warp& warp, int lane, const Region& region, std::uint64_t address, const Instruction& instruction) {
     if (instruction.strength.releases) fence_lanes(warp, 1u << lane, instruction.strength.block_only);
     if (!in_use(warp)) return;
-    const Knowledge* piece = to_publish(warp, lane);
-    at_address(warp, region, address, [piece](const Knowledge*& place) { place = piece; });
+    put(warp, region, address, to_publish(warp, lane));
 }
 
 void learn(Warp& warp, int lane, const Region& region, std::uint64_t address) {
     if (!in_use(warp)) return;
-    const Knowledge* found = nullptr;
-    at_address(warp, region, address, [&found](const Knowledge*& place) { found = place; });
-    take_in(warp, lane, found);
+    take_in(warp, lane, at(warp, region, address));
 }
 
 void exchange(Warp& warp, int lane, const Region& region, std::uint64_t address, const Instruction& instruction) {
     if (instruction.strength.releases) fence_lanes(warp, 1u << lane, instruction.strength.block_only);
     if (!in_use(warp)) return;
-    const Knowledge* piece = to_publish(warp, lane);
-    const Knowledge* found = nullptr;
-    at_address(warp, region, address, [&](const Knowledge*& place) {
-        found = place;
-        place = joined(warp, place, piece);
-    });
+    // The page is locked: nobody else is at this address.
+    const Knowledge* found = at(warp, region, address);
+    put(warp, region, address, joined(warp, found, to_publish(warp, lane)));
     take_in(warp, lane, found);
 }
 
@@ -245,24 +258,61 @@ void share_at_barrier(ThreadBlock& block) {
     for (Warp& warp : block.warps) for_each_lane(warp.alive, [&](int lane) { know(order_of(warp, lane), all); });
 }
 
-bool knows(const Warp& warp, int lane, Cell cell, const Stamp& then) {
-    if (!warp.order || then.reach == Reach::grid) return false;
-    if (warp.block->launch->order_lost) return true;
-    const Knowledge* known = warp.order->lanes[static_cast<std::size_t>(lane)].known;
-    if (!known) return false;
+namespace {
+
+bool tells(const Warp& warp, const Knowledge& piece, Cell cell, const Stamp& then) {
+    return (!piece.block_only || piece.block == warp.block->linear) && covers(piece, cell, then);
+}
+
+// Calls visit(piece) for `known` and all that it came from, each once, the newest first, until it returns true.
+template <class Visit>
+void visit_pieces(const Knowledge* known, Visit&& visit) {
     std::unordered_set<const Knowledge*> seen;
     std::vector<const Knowledge*> open{known};
     while (!open.empty()) {
         const Knowledge* piece = open.back();
         open.pop_back();
         if (!seen.insert(piece).second) continue;
-        if (seen.size() > kMostVisited) return true;  // in doubt nothing is said
-        const bool told = !piece->block_only || piece->block == warp.block->linear;
-        if (told && covers(*piece, cell, then)) return true;
+        if (visit(*piece)) return;
         for (const Knowledge* earlier : {piece->first, piece->second})
             if (earlier) open.push_back(earlier);
     }
-    return false;
+}
+
+// The pieces below `known`, by the block they tell of. Pieces never change, so that one sorting serves many questions.
+const std::vector<const Knowledge*>& pieces_of(const Warp& warp, const Knowledge* known, std::uint32_t block) {
+    BlockOrder& order = *warp.block->order;
+    if (order.sorted != known) {
+        order.by_block.clear();
+        visit_pieces(known, [&order](const Knowledge& piece) {
+            if (piece.block != kNoBlock) order.by_block[piece.block].push_back(&piece);
+            return false;
+        });
+        order.sorted = known;
+    }
+    static const std::vector<const Knowledge*> none;
+    const auto found = order.by_block.find(block);
+    return found == order.by_block.end() ? none : found->second;
+}
+
+}  // namespace
+
+bool knows(const Warp& warp, int lane, Cell cell, const Stamp& then) {
+    if (!warp.order || then.reach == Reach::grid) return false;
+    if (warp.block->launch->order_lost) return true;
+    const Knowledge* known = warp.order->lanes[static_cast<std::size_t>(lane)].known;
+    if (!known) return false;
+    bool told = false;
+    std::size_t looked = 0;
+    visit_pieces(known, [&](const Knowledge& piece) {
+        told = tells(warp, piece, cell, then);
+        return told || ++looked >= kNear;
+    });
+    if (told || looked < kNear) return told;
+    order_of(*warp.block);
+    const auto& pieces = pieces_of(warp, known, then.block);
+    return std::any_of(pieces.begin(), pieces.end(),
+                       [&](const Knowledge* piece) { return tells(warp, *piece, cell, then); });
 }
 
 void add_ordering_operations(OperationTable& table) {

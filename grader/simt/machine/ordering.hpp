@@ -37,6 +37,8 @@ struct Knowledge {
     const Knowledge *first = nullptr, *second = nullptr;
 };
 
+using KnowledgeAt = std::unordered_map<std::uint64_t, const Knowledge*>;  // by address
+
 // One thread's last fence and what it has learned.
 struct LaneOrder {
     const Knowledge* known = nullptr;
@@ -54,7 +56,9 @@ struct BlockOrder {
     std::vector<std::uint32_t> stamps;                   // by thread: fenced up to here
     const std::vector<std::uint32_t>* shared = nullptr;  // the same when the last barrier was passed
     bool changed = false;
-    std::unordered_map<std::uint64_t, const Knowledge*> published;  // by address in shared memory
+    KnowledgeAt published;              // by address in shared memory
+    const Knowledge* sorted = nullptr;  // whose pieces stand in by_block
+    std::unordered_map<std::uint32_t, std::vector<const Knowledge*>> by_block;
 };
 
 // Of a worker: what the pointers above lead to, as long as the launch runs.
@@ -66,7 +70,7 @@ struct KnowledgeStore {
 // Of a launch: what was published at addresses of global memory.
 struct PublishedKnowledge {
     std::mutex lock;
-    std::unordered_map<std::uint64_t, const Knowledge*> at;
+    KnowledgeAt at;
 };
 
 // A strong store of `lane` at `address`, before its value can be read.

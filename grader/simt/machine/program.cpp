@@ -42,6 +42,7 @@ class Reader {
         if (bytes_.size() - at_ < n) throw ProgramError("the program file ends inside a string");
         std::string value(bytes_.data() + at_, n);
         at_ += n;
+        if (value.find('\0') != std::string::npos) throw ProgramError("the program file holds a name with a zero byte");
         return value;
     }
     template <class Item>

@@ -171,6 +171,18 @@ std::string Device::unwritten(const std::string& buffer, std::uint64_t element_b
     std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
     for (std::uint64_t element = 0; !region->shadow.initialised() && element < region->size / element_bytes;
          ++element) {
+        if (const std::uint64_t offset = element * element_bytes;
+            offset % kPageBytes == 0 && offset + kPageBytes <= region->size && !region->shadow.page_if_made(offset)) {
+            const std::uint64_t last = element + kPageBytes / element_bytes - 1;  // a page that nobody has touched
+            count += last - element + 1;
+            if (run != 0 && !ranges.empty() && ranges.back().second + 1 == element)
+                ranges.back().second = last;
+            else if (ranges.size() < most_ranges)
+                ranges.emplace_back(element, last);
+            run = 1;
+            element = last;
+            continue;
+        }
         if (element_written(*region, element * element_bytes, element_bytes)) {
             run = 0;
             continue;

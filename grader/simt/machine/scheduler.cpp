@@ -215,12 +215,13 @@ std::uint64_t block_at(const Launch& launch, std::uint64_t n) {
 }
 
 // A block costs something even where its threads do nothing: a huge, idle grid must end too.
-constexpr std::uint64_t kCostOfWarp = 16;
+constexpr std::uint64_t kCostOfWarp = 16, kBytesOfCost = 256;
 
 void finish_block(ThreadBlock& block) {
     Launch& launch = *block.launch;
+    const std::uint64_t memory = block.shared_memory.size() / kBytesOfCost;
     for (Warp& warp : block.warps) {
-        warp.instructions += kCostOfWarp;
+        warp.instructions += kCostOfWarp + memory;
         account(warp);
     }
     if (launch.options.launch_budget == 0 ||

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "fill.hpp"
@@ -45,8 +46,8 @@ struct Page {
 class PageLock {
   public:
     PageLock(Page& page, bool needed) : page_(needed ? &page : nullptr) {
-        while (page_ && page_->busy.test_and_set(std::memory_order_acquire)) {
-        }
+        for (int tries = 0; page_ && page_->busy.test_and_set(std::memory_order_acquire); ++tries)
+            if (tries >= kMostTries) std::this_thread::yield();  // whoever holds it may have lost its core
     }
     ~PageLock() {
         if (page_) page_->busy.clear(std::memory_order_release);
@@ -55,6 +56,7 @@ class PageLock {
     PageLock& operator=(const PageLock&) = delete;
 
   private:
+    static constexpr int kMostTries = 100;
     Page* page_;
 };
 

@@ -80,10 +80,15 @@ class Conversion {
             while (at < format.size() && spec_.size() < 24 && allowed.find(format[at]) != std::string_view::npos)
                 spec_ += format[at++];
         };
+        const auto take_number = [&] {  // no longer than anything that is shown
+            const std::size_t from = spec_.size();
+            take_while("0123456789");
+            if (spec_.size() - from > 3) spec_.replace(from, std::string::npos, "999");
+        };
         take_while("-+ #0");
-        take_while("0123456789");
+        take_number();
         take_while(".");
-        take_while("0123456789");
+        take_number();
         while (at < format.size() &&
                (format[at] == 'h' || format[at] == 'l' || format[at] == 'z' || format[at] == 'j')) {
             wide_ |= format[at] != 'h';
@@ -163,7 +168,7 @@ void print(Warp& warp, const Instruction&) {
     for_each_lane(warp.mask, [&](int lane) {
         if (worker.printed_bytes >= kMostPrinted) return;
         std::string text = printed(warp, lane);
-        worker.printed_bytes += text.size();
+        worker.printed_bytes += text.size() + sizeof(worker.printed[0]);
         worker.printed.emplace_back(warp.block->linear, std::move(text));
         const std::int32_t done = 1;
         if (warp.frame->function->returned_bytes >= sizeof done)

@@ -10,6 +10,8 @@ void Watch::before(Warp& warp, const Instruction& instruction, const Access& acc
     warp_ = &warp;
     bytes_ = bytes;
     target_ = resolve(warp, instruction, access.address(lane), window, bytes);
+    if (target_.region && target_.region->holds(target_.region->base + target_.offset, bytes))
+        target_.region->shadow.page(target_.offset);  // made now: a load's value is looked up before it is loaded
     entry_.function = warp.frame->function;
     entry_.site = instruction.site;
     entry_.text = instruction.text;
