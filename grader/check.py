@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 from grader.ahead import Ahead
 from grader.compiled import build_findings, uninitialised, void_entry
 from grader.cuda.presence import why_not
+from grader.evidence import CaseEvidence, Evidence, Shortfall
 from grader.explain import Observation
 from grader.facts import PRINTED_CHARACTERS, kernel_facts, launch_facts, printed_by_host, readable
 from grader.findings import Place
 from grader.launcher import host_observations
-from grader.puzzle import Case, CaseEvidence, Evidence, Shortfall, call_by_name, element_count
+from grader.puzzle import Case, call_by_name, element_count
 from grader.smallest import Failing, smallest_case
 from grader.submission import Options, Submission
 from grader.tools import Tools, TorchLoading, TorchMissing

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from grader.puzzle import CaseEvidence, Evidence, Goal, KernelFact, Shortfall
+from grader.evidence import CaseEvidence, Evidence, Goal, KernelFact, Shortfall
 
 # The lanes of an atomic are served one after the other, those of a load or store together.
 _ASKED = tuple(

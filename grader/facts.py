@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grader.evidence import KernelFact, LaunchFact
 from grader.explain import sentence
-from grader.puzzle import KernelFact, LaunchFact
 
 if TYPE_CHECKING:
     from grader.build import Build

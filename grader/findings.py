@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from grader.evidence import LaunchFact
 from grader.explain import Diagnostic, Observation, Pattern, Setting, say, sentence, title
 from grader.explain.names import kernel_name, variable_name
-from grader.puzzle import Case, LaunchFact, Part, element_count, shape_of
+from grader.puzzle import Case, Part, element_count, shape_of
 from grader.shared_arrays import SharedPlace, shared_place
 from grader.verdict import Finding
 

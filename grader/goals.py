@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from grader.puzzle import Case, Evidence, Goal, Shortfall, Work, call_by_name
+from grader.evidence import Evidence, Goal, Shortfall
+from grader.puzzle import Case, Work, call_by_name
 
 Counts: TypeAlias = Mapping[str, Any]
 

@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Any, ClassVar, TypeAlias
 
+from grader.evidence import Goal
 from grader.extent import ExtentError, evaluate
 
 Dim: TypeAlias = str | int
@@ -180,75 +181,6 @@ class Work:
 
     bytes: int
     flops: int
-
-
-@dataclass(frozen=True)
-class LaunchFact:
-    """One launch of a recorded plan. `kernel` is the mangled name; `shared` is dynamic shared memory in bytes."""
-
-    kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared: int
-    line: int | None
-
-
-@dataclass(frozen=True)
-class KernelFact:
-    """What a compiled kernel needs: registers a thread, bytes of shared memory a block and of local memory a thread."""
-
-    registers: int
-    static_shared: int
-    local: int
-
-
-@dataclass(frozen=True)
-class CaseEvidence:
-    """One judged case: its launches in stream order, and the counters of the learner's run and of the reference's.
-
-    Counters are those of the verdict (`docs/verdict.md`). The reference is run on the largest case only, elsewhere
-    `reference_counters` is empty. The bench case is there too, last, in a group named "bench": it is recorded and not
-    run, so that it has launches and no counters.
-    """
-
-    group: str
-    case: Case
-    launches: Sequence[LaunchFact]
-    counters: Mapping[str, Any]
-    reference_counters: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a goal is judged on: every case, all of them right, and the compiled kernels by mangled name."""
-
-    cases: Sequence[CaseEvidence]
-    kernels: Mapping[str, KernelFact]
-
-
-@dataclass(frozen=True)
-class Shortfall:
-    """By how much a goal was missed, in a sentence, and where, for a goal that a line of the file decides."""
-
-    sentence: str
-    line: int | None = None
-    kernel: str | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Goal:
-    """Something a right part must reach besides right values.
-
-    `sentence` says what is asked; `check` returns None when it is reached, else the sentence (or `Shortfall`) that
-    says by how much it is not. `kind` is the kind of finding reported: bank_conflicts, uncoalesced_access,
-    redundant_traffic, non_deterministic, or goal_missed for all that have no kind of their own.
-    """
-
-    name: str
-    kind: str
-    sentence: str
-    check: Callable[[Evidence], str | Shortfall | None]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.evidence import LaunchFact
 from grader.launcher import host_observations
-from grader.puzzle import Case, LaunchFact, Part
+from grader.puzzle import Case, Part
 from grader.shrink import Shrunk, shrink, told
 from grader.verdict import Smallest
 

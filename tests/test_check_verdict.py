@@ -20,7 +20,8 @@ from grader.build import BuildFailed
 from grader.cache import ToolMissing
 from grader.catalog import Located, LocatedPuzzle
 from grader.check import Options, Submission, check_part
-from grader.puzzle import Case, Evidence, Goal, In, Out, Part, Puzzle, Scalar, Shortfall, Tolerance, Work, f32, i32
+from grader.evidence import Evidence, Goal, Shortfall
+from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 from grader.record.plan import Launch, Plan
 from grader.tools import Tools, TorchLoading
 from grader.verdict import PartVerdict, Stage, State, Verdict, error_json

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from grader.cooperation import many_blocks, one_atomic_a_block, registers_only, shared_work
-from grader.puzzle import Case, CaseEvidence, Evidence, Goal, KernelFact, LaunchFact, Shortfall
+from grader.evidence import CaseEvidence, Evidence, Goal, KernelFact, LaunchFact, Shortfall
+from grader.puzzle import Case
 
 Lines = Mapping[int, Mapping[str, Any]]
 KERNEL = "_Z3sumPKfPfi"

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from grader.evidence import CaseEvidence, Evidence, Goal, Shortfall
 from grader.goals import coalesced, no_bank_conflicts, reuse
-from grader.puzzle import Case, CaseEvidence, Evidence, Goal, Shortfall, Work
+from grader.puzzle import Case, Work
 
 Lines = Mapping[int, Mapping[str, Any]]
 
