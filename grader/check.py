@@ -3,7 +3,7 @@
 A part is built, and its cases go group by group, easy first: each is recorded in the cage, then run twice on the
 software GPU and compared with PyTorch. The first case that fails ends the part unless all are asked for. A part whose
 cases are all right is recorded once more with a launch that fails, which an honest entry reports, and at its full
-size, which must be launchable too; then its goals are judged on what was counted.
+size, where a sample of its blocks is run; then its goals are judged on what was counted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ from grader.puzzle import Case, call_by_name, element_count
 from grader.smallest import Failing, smallest_case
 from grader.submission import Options, Submission
 from grader.tools import Tools, TorchLoading, TorchMissing
-from grader.verdict import CaseResult, Finding, GoalResult, PartVerdict, Smallest, Stage, State, Timing
+from grader.verdict import (
+    BENCH_GROUP,
+    CaseResult,
+    Finding,
+    GoalResult,
+    PartVerdict,
+    Smallest,
+    Stage,
+    State,
+    Timing,
+)
 
 if TYPE_CHECKING:
     from grader.build import Build
@@ -37,7 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["DEVICE", "Options", "Submission", "check_part"]
 
 DEVICE = "software"
-BENCH_GROUP = "bench"
 _MOST_FINDINGS = 32
 _MOST_AHEAD = 16  # recordings: plans may carry many megabytes
 
@@ -252,7 +261,9 @@ class _PartCheck:
         if self.gpu is not None and all(seen.kind == "unsupported" for seen in ran.observations):
             ran = self._run_on_gpu(self.gpu, trial, ran)
         ran.observations = [*uninitialised(built, ran.observations), *ran.observations]
-        self._note(ran, recording, group, case)
+        self._note(ran, recording, case)
+        self._failed(case, ran.observations, recording)
+        self.evidence.append(CaseEvidence(group, case, launch_facts(recording.plan), ran.counters, {}))
         return not ran.observations
 
     def _run_on_gpu(self, gpu: RealGPU, trial: Trial, seen: Ran) -> Ran:
@@ -262,7 +273,7 @@ class _PartCheck:
         ran = CudaTrial(**vars(trial), gpu=gpu).run_on_gpu()
         return replace(ran, counters=seen.counters, printed=seen.printed, seconds=seen.seconds + ran.seconds)
 
-    def _note(self, ran: Ran, recording: Recording, group: str, case: Case) -> None:
+    def _note(self, ran: Ran, recording: Recording, case: Case) -> None:
         self.seconds["run"] = self.seconds.get("run", 0.0) + ran.seconds
         self.stage = Stage.compare if ran.stage is Stage.done else ran.stage
         self._print(ran.printed)
@@ -271,8 +282,6 @@ class _PartCheck:
         pattern = ran.pattern if ran.stage is Stage.compare else None
         for seen in ran.observations:
             self._add(place.finding(seen, pattern))
-        self._failed(case, ran.observations, recording)
-        self.evidence.append(CaseEvidence(group, case, launch_facts(recording.plan), ran.counters, {}))
 
     def _failed(self, case: Case, observations: Sequence[Observation], recording: Recording) -> None:
         if self.failing is None and observations:
@@ -298,16 +307,26 @@ class _PartCheck:
             self._host_findings(built, self._record(built, case, inject=True), case, injected=True)
 
     def _full_size(self, built: Build) -> None:
-        """The bench case: a grid that CUDA refuses at full size is found here; on a GPU it is run, judged and timed."""
+        """The bench case: recorded, where CUDA may refuse its grid; sampled; on a GPU also run, judged and timed."""
         if self.options.cases is not None:
             return
         recording = self._record(built, self.part.bench)
         self._host_findings(built, recording, self.part.bench)
-        if self.gpu is None or recording.findings:
-            facts = launch_facts(recording.plan)
-            self.evidence.append(CaseEvidence(BENCH_GROUP, self.part.bench, facts, {}, {}))
-        else:
+        facts = launch_facts(recording.plan)
+        self.evidence.append(CaseEvidence(BENCH_GROUP, self.part.bench, facts, {}, {}))
+        if not recording.findings:
+            self._sample(built, recording)
+        if self.gpu is not None and not self.findings:
             self._time(self.gpu, built, recording)
+
+    def _sample(self, built: Build, recording: Recording) -> None:
+        from grader.fullsize import FullSize
+
+        self.stage = Stage.run
+        case = self.part.bench
+        ran = FullSize(self.part, case, built, recording.plan, self.options.seed).run(self.tools)
+        if ran is not None:
+            self._note(ran, recording, case)
 
     def _time(self, gpu: RealGPU, built: Build, recording: Recording) -> None:
         from grader.cuda.trial import CudaTrial
@@ -316,7 +335,7 @@ class _PartCheck:
         case, seed = self.part.bench, self.options.seed
         ran, self.timing = CudaTrial(self.part, BENCH_GROUP, case, built, recording.plan, seed, gpu=gpu).bench()
         if ran.result.checked or ran.observations:
-            self._note(ran, recording, BENCH_GROUP, case)
+            self._note(ran, recording, case)
 
     def _judge_goals(self, built: Build) -> State:
         self.stage = self.stage if self.findings else Stage.goal
@@ -344,21 +363,12 @@ class _PartCheck:
 
     def _reference_counters(self, largest: CaseEvidence) -> Mapping[str, Any]:
         """What the reference solution counts on the same case; nothing where it is not at hand."""
-        from grader.build import BuildFailed
-        from grader.trial import count_once
+        from grader.trial import reference_counters
 
         if self.submission.is_solution:
             return largest.counters
-        solution = self.submission.located.solution_path
-        if not solution.is_file():
-            return {}
-        begun = time.perf_counter()
-        try:
-            built = self.tools.build(solution)
-        except BuildFailed:
-            return {}
-        plan = self.tools.record(built, self.part, largest.case, inject=False).plan
-        counters = count_once(self.part, largest.case, built, plan, self.options.seed, self.tools)
+        begun, solution = time.perf_counter(), self.submission.located.solution_path
+        counters = reference_counters(solution, self.part, largest.case, self.options.seed, self.tools)
         self._spent("reference", begun)
         return counters
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,6 +66,32 @@ class BufferComparison:
     def not_a_number(self) -> torch.Tensor:
         """Mask of the elements that are NaN where none is expected."""
         return self.wrong & self.got.isnan() & ~self.expected.isnan()
+
+
+@dataclass(frozen=True)
+class ValueComparison:
+    """Some elements of a result against their reference: flat indices, float64 values, `wrong` a mask of them.
+
+    `allowed` is how far each may be off. Errors are the largest, infinite where one of the two is not finite.
+    """
+
+    buffer: Buffer
+    elements: Sequence[int]
+    got: torch.Tensor
+    expected: torch.Tensor
+    wrong: torch.Tensor
+    allowed: torch.Tensor
+    max_abs_error: float
+    max_rel_error: float
+
+    @property
+    def count(self) -> int:
+        return int(self.wrong.count_nonzero())
+
+    @property
+    def first(self) -> int:
+        """The place of the first wrong one in `elements`; there is at least one."""
+        return int(self.wrong.nonzero()[0])
 
 
 @dataclass(frozen=True)
@@ -146,28 +172,48 @@ def _compare_buffer(
     expected: torch.Tensor,
     scale: torch.Tensor,
 ) -> BufferComparison:
-    expected = _as_far_as_the_type_reaches(expected, buffer)
-    error = _errors(got, expected)
-    allowed = allowed_error(part.tolerance, case, buffer, scale)
-    wrong = error > allowed
-    relative = (error / expected.abs()).nan_to_num_(nan=0.0, posinf=math.inf)  # NaN is 0/0 or ∞/∞; ∞ stays by `error`
-    narrow = None
+    chosen = range(got.numel())
+    compared = compare_values(part, case, buffer, chosen, got, expected, scale)
+    narrow, wrong = None, compared.wrong
     if bool(wrong.any()) and buffer.dtype.is_float:
-        narrow = _narrow_fit(part, case, buffer, inputs, got, expected, wrong)
-        narrow = narrow or _narrow_sum(buffer, got[wrong], expected[wrong], scale[wrong])
-    max_abs_error = float(error.max()) if error.numel() else 0.0
+        narrow = _narrow_fit(part, case, buffer, inputs, got, compared.expected, wrong)
+        narrow = narrow or _narrow_sum(buffer, got[wrong], compared.expected[wrong], scale[wrong])
     return BufferComparison(
         buffer=buffer,
         shape=shape_of(buffer, case.params),
         got=got,
-        expected=expected,
+        expected=compared.expected,
         wrong=wrong,
-        allowed=allowed,
-        max_abs_error=max_abs_error,
-        max_rel_error=max(float(relative.max()), max_abs_error if math.isinf(max_abs_error) else 0.0)
-        if len(got)
-        else 0.0,
+        allowed=compared.allowed,
+        max_abs_error=compared.max_abs_error,
+        max_rel_error=compared.max_rel_error,
         narrow=narrow,
+    )
+
+
+def compare_values(
+    part: Part,
+    case: Case,
+    buffer: Buffer,
+    elements: Sequence[int],
+    got: torch.Tensor,
+    expected: torch.Tensor,
+    scale: torch.Tensor,
+) -> ValueComparison:
+    """Compares values of these elements, all float64, by the part's tolerance; `scale` is what it goes by."""
+    expected = _as_far_as_the_type_reaches(expected, buffer)
+    error, allowed = _errors(got, expected), allowed_error(part.tolerance, case, buffer, scale)
+    relative = (error / expected.abs()).nan_to_num_(nan=0.0, posinf=math.inf)  # NaN is 0/0 or ∞/∞; ∞ stays by `error`
+    largest = float(error.max()) if error.numel() else 0.0
+    return ValueComparison(
+        buffer=buffer,
+        elements=elements,
+        got=got,
+        expected=expected,
+        wrong=error > allowed,
+        allowed=allowed,
+        max_abs_error=largest,
+        max_rel_error=max(float(relative.max()), largest if math.isinf(largest) else 0.0) if len(got) else 0.0,
     )
 
 

@@ -38,8 +38,8 @@ class CaseEvidence:
     """One judged case: its launches in stream order, and the counters of the learner's run and of the reference's.
 
     Counters are those of the verdict (`docs/verdict.md`). The reference is run on the largest case only, elsewhere
-    `reference_counters` is empty. The bench case is there too, last, in a group named "bench": it is recorded and not
-    run, so that it has launches and no counters.
+    `reference_counters` is empty. The bench case is there too, last, in a group named "bench": no more than a sample of
+    it is run, so that it has launches and no counters.
     """
 
     group: str

@@ -140,12 +140,13 @@ def _draw(part: Part, buffer: Buffer, case: Case, seed: int, earlier: Mapping[st
     if name not in GENERATORS:
         raise PuzzleError(f"{part.name}: {name!r} is no generator of inputs; there are {', '.join(GENERATORS)}.")
     shape = shape_of(buffer, case.params)
-    random = torch.Generator().manual_seed(_mixed_seed(seed, buffer.name, case))
+    random = torch.Generator().manual_seed(buffer_seed(seed, buffer.name, case))
     drawing = Drawing(random, element_count(buffer, case.params), shape[-1] if shape else 1, buffer.dtype, earlier)
     return GENERATORS[name](drawing).to(TORCH_TYPES[buffer.dtype.name]).reshape(shape).contiguous()
 
 
-def _mixed_seed(seed: int, name: str, case: Case) -> int:
+def buffer_seed(seed: int, name: str, case: Case) -> int:
+    """The seed of one buffer of a case, 63 bits."""
     text = json.dumps([seed, name, sorted(case.params.items()), sorted(case.inputs.items())])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 

@@ -6,17 +6,15 @@ ours but `extent.py`, and no torch, so that `grader list` stays instant.
 
     puzzle = Puzzle(
         title="Vector add",
-        parts=[
-            Part(
-                "vector_add",
-                params=[In("a", f32, "n"), In("b", f32, "n"), Out("out", f32, "n"), Scalar("n", i32)],
-                reference=lambda a, b: a + b,
-                groups={"exact": [Case(n=256), Case(n=1024)], "ragged": [Case(n=1), Case(n=257)], "empty": [Case(n=0)]},
-                bench=Case(n=1 << 28), work=lambda n: Work(bytes=12 * n, flops=n),
-                tolerance=Tolerance(2.0**-22, why="one rounded addition: half a unit in the last place, 2**-24"),
-                lesson="Many blocks, and a ragged end.",
-            ),
-        ],
+        parts=[Part(
+            "vector_add",
+            params=[In("a", f32, "n"), In("b", f32, "n"), Out("out", f32, "n"), Scalar("n", i32)],
+            reference=lambda a, b: a + b, sampled=lambda at, i: (at.a[i], at.b[i]),
+            groups={"exact": [Case(n=256), Case(n=1024)], "ragged": [Case(n=1), Case(n=257)], "empty": [Case(n=0)]},
+            bench=Case(n=1 << 28), work=lambda n: Work(bytes=12 * n, flops=n),
+            tolerance=Tolerance(2.0**-22, why="one rounded addition: half a unit in the last place, 2**-24"),
+            lesson="Many blocks, and a ragged end.",
+        )],
     )
 
 `reference` and `work` take what they need by name: any input buffer (a float64 tensor; integers as int64) and any
@@ -187,6 +185,8 @@ class Work:
 class Part:
     """One entry, one file. `name` is the entry's name, and the file's after its number: `2_vector_add.cu`.
 
+    `sampled` gives the inputs that one element of the result is made of, such that `reference` of them is this element:
+    `lambda at, i, j: (at.A[i, :], at.B[:, j])`; see `Indexed`. Without it, no values of the bench case are compared.
     `same_program_as` marks the part whose finished file this one would equal, so that nothing tells their outcomes
     apart. `number` is needed only where the part before it in the list is not the one before it by number. `valid`
     takes scalars by name and says which sizes the entry must cope with, where the cases do not show it: the smallest
@@ -196,6 +196,7 @@ class Part:
     name: str
     params: Sequence[Param] = field(kw_only=True)
     reference: Callable[..., Any] = field(kw_only=True)
+    sampled: Callable[..., Any] | None = field(default=None, kw_only=True)
     groups: Mapping[str, Sequence[Case]] = field(kw_only=True)
     bench: Case = field(kw_only=True)
     work: Callable[..., Work] = field(kw_only=True)
@@ -210,32 +211,30 @@ class Part:
 
     def __post_init__(self) -> None:
         names = [param.name for param in self.params]
-        twice = {name for name in names if names.count(name) > 1}
-        if twice:
+        if twice := {name for name in names if names.count(name) > 1}:
             raise PuzzleError(f"{self.name}: the parameter {min(twice)} appears twice.")
         if not self.groups or not all(self.groups.values()):
             raise PuzzleError(f"{self.name}: every part needs groups, and every group at least one case.")
         for case in (*self.cases(), self.bench):
             self._check_case(case)
         for function in (self.reference, self.work, self.tolerance.absolute, self.tolerance.scale, self.valid):
-            unknown = [name for name in _asked(function).values() if name not in names]
-            if unknown:
+            if unknown := [name for name in _asked(function).values() if name not in names]:
                 raise PuzzleError(f"{self.name}: a function of it asks for {unknown[0]}, which is no parameter.")
+
+        dimensions = [len(buffer.shape) for buffer in self.results]
+        if self.sampled is not None and dimensions != [len(_asked(self.sampled)) - 1]:
+            raise PuzzleError(f"{self.name}: `sampled` takes the inputs, and the indices of an element of one result.")
 
     def _check_case(self, case: Case) -> None:
         scalars = {scalar.name for scalar in self.scalars}
-        if set(case.params) != scalars:
-            wrong = min(set(case.params) ^ scalars)
-            raise PuzzleError(f"{self.name}: a case gives {sorted(case.params)}, not {sorted(scalars)}: see {wrong}.")
+        if odd := sorted(set(case.params) ^ scalars):
+            raise PuzzleError(f"{self.name}: a case gives {sorted(case.params)}, not {sorted(scalars)}: see {odd[0]}.")
         buffers = {buffer.name: buffer for buffer in self.buffers}
-        for name in (*case.inputs, *case.offset):
-            if name not in buffers:
-                raise PuzzleError(f"{self.name}: a case places or fills {name}, which is no buffer.")
+        if unknown := [name for name in (*case.inputs, *case.offset) if name not in buffers]:
+            raise PuzzleError(f"{self.name}: a case places or fills {unknown[0]}, which is no buffer.")
         for name, offset in case.offset.items():
             if not 0 <= offset < 256 or offset % buffers[name].dtype.bytes:
-                raise PuzzleError(
-                    f"{self.name}: offset {offset} of {name} is no multiple of its element size below 256."
-                )
+                raise PuzzleError(f"{self.name}: offset {offset} of {name} is no multiple of its type's, below 256.")
         for buffer in self.buffers:
             shape_of(buffer, case.params)
 

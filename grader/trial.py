@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
@@ -104,7 +105,7 @@ class Trial:
         wrong = comparison.first_wrong()
         if wrong is not None:
             ran.pattern = find_pattern(self._values(wrong, inputs))
-        found = [_from_device(finding) for finding in result.findings]
+        found = [from_device(finding) for finding in result.findings]
         unwritten = [] if found else self._never_written(result, ran.pattern)
         if found or unwritten:
             ran.observations, ran.stage = found or unwritten, Stage.run if found else Stage.compare
@@ -252,7 +253,8 @@ def _threads(launch: Launch) -> int:
     return count
 
 
-def _from_device(finding: DeviceFinding) -> Observation:
+def from_device(finding: DeviceFinding) -> Observation:
+    """A finding of the software GPU as an observation."""
     return Observation(
         finding.kind,
         line=finding.line,
@@ -303,3 +305,16 @@ def count_once(part: Part, case: Case, build: Build, plan: Plan, seed: int, tool
     roles = {buffer.name: buffer.role for buffer in part.buffers}
     result = tools.software_gpu(build).run(plan, memory_for(part, case, seed), roles=roles, order=_ORDERS[0], seed=seed)
     return result.counters
+
+
+def reference_counters(solution: Path, part: Part, case: Case, seed: int, tools: Tools) -> Mapping[str, Any]:
+    """What the reference solution counts on a case; nothing where it is not at hand."""
+    from grader.build import BuildFailed
+
+    if not solution.is_file():
+        return {}
+    try:
+        built = tools.build(solution)
+    except BuildFailed:
+        return {}
+    return count_once(part, case, built, tools.record(built, part, case, inject=False).plan, seed, tools)

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 SCHEMA = 1
+BENCH_GROUP = "bench"  # of the case at full size, which no part names itself
 
 
 class State(StrEnum):
@@ -74,8 +75,19 @@ class FirstWrong:
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """How many of a case's blocks were run, of all launches together."""
+
+    blocks: int
+    of: int
+
+
+@dataclass(frozen=True)
 class CaseResult:
-    """One case on one device; `checked` and `wrong` count elements of all its results."""
+    """One case on one device; `checked` and `wrong` count elements of all its results.
+
+    Where only a sample of the blocks was run, `sampled` says so, and `checked` counts the elements that were compared.
+    """
 
     device: str
     group: str
@@ -89,6 +101,7 @@ class CaseResult:
     pattern: str | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
     offset: Mapping[str, int] = field(default_factory=dict)
+    sampled: Sampled | None = None
 
 
 @dataclass(frozen=True)

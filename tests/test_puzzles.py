@@ -9,7 +9,7 @@ import pytest
 
 from grader.build import build
 from grader.catalog import Located, emptied, is_untouched, load_catalog, regions
-from grader.verdict import State
+from grader.verdict import BENCH_GROUP, State
 from tests.judging import ROOT, Judge, shown
 
 PUZZLES = load_catalog(ROOT).puzzles
@@ -37,7 +37,9 @@ def test_the_solution_compiles_without_a_warning_and_passes(part: Located, judge
     assert build(part.solution_path).warnings == ""
     verdict = judge(part, part.solution_path)
     assert verdict.state is State.passed, shown(verdict)
-    assert {case.group for case in verdict.cases} == set(part.part.groups)
+    assert [case.group for case in verdict.cases][-1] == BENCH_GROUP
+    assert {case.group for case in verdict.cases} == {*part.part.groups, BENCH_GROUP}
+    assert (verdict.cases[-1].checked > 0) == (part.part.sampled is not None)
     assert [goal.reached for goal in verdict.goals] == [True] * len(part.part.goals)
 
 

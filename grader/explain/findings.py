@@ -189,8 +189,8 @@ def _bounds(seen: Observation, facts: Facts) -> str:
 
 
 def _bounds_why(seen: Observation, facts: Facts) -> str:
-    if seen.index is not None and (abs(seen.index) >= _FAR):
-        return "overflow"
+    if seen.index is not None and (abs(seen.index) >= _FAR or (seen.index < 0 and "full_size" in seen.facts)):
+        return "full_size" if "full_size" in seen.facts else "overflow"
     if _bounds(seen, facts) == "across":
         return "across"
     if seen.facts.get("space") == "shared":

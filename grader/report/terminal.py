@@ -11,7 +11,7 @@ from rich.text import Text
 
 from grader.explain import sentence
 from grader.report.excerpt import excerpt
-from grader.verdict import CaseResult, Finding, PartVerdict, State, Verdict
+from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, State, Verdict
 
 _WIDEST = 110
 _NARROWEST = 20
@@ -103,7 +103,7 @@ def _rows(part: PartVerdict, width: int) -> list[Text]:
     groups: dict[str, list[CaseResult]] = {}
     for result in part.cases:
         groups.setdefault(result.group, []).append(result)
-    names = [_say("compiles"), _say("not_reached"), *groups, *(goal.name for goal in part.goals)]
+    names = [_say("compiles"), _say("not_reached"), *map(_name, groups), *(goal.name for goal in part.goals)]
     label = max(len(name) for name in names)
     column = max(20, min(40, width - label - 28))
     rows = [_row(*step, label, column) for step in _steps(part, groups, column)]
@@ -122,11 +122,15 @@ def _steps(
         failed = [result for result in results if not result.passed]
         outcome = next(iter(titles.values()), _say("wrong")) if failed else _say("right")
         mark = "✔" if not failed else "?" if part.state is State.unchecked else "✘"
-        yield mark, group, _sizes(failed or results, column), outcome
+        yield mark, _name(group), _sizes(failed or results, column), outcome
     if part.not_reached and part.cases:
         yield "–", _say("not_reached"), ", ".join(part.not_reached), ""
     for goal in part.goals:
         yield ("✔", goal.name, "", _say("goal_reached")) if goal.reached else ("○", goal.name, "", _say("goal_open"))
+
+
+def _name(group: str) -> str:
+    return _say("bench") if group == BENCH_GROUP else group
 
 
 def _row(mark: str, name: str, sizes: str, outcome: str, label: int, column: int) -> Text:
@@ -144,7 +148,9 @@ def _sizes(results: Sequence[CaseResult], column: int) -> str:
     names = list(results[0].params)
     if not names:
         return ""
-    head = " ".join(names) + " = "
+    sampled = next((result.sampled for result in results if result.sampled), None)
+    part_of_it = _say("sampled", blocks=sampled.blocks, of=f"{sampled.of:,}") if sampled else ""
+    head = part_of_it + " ".join(names) + " = "
     shown = [" ".join(_number(value) for value in result.params.values()) + _places(result) for result in results]
     text = head + ", ".join(shown)
     while len(text) > column and len(shown) > 1:

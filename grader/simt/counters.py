@@ -36,15 +36,21 @@ def add_up(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"kernels": kernels, "lines": dict(sorted(lines.items(), key=lambda item: int(item[0])))}
 
 
-def _access_counts(access: Mapping[str, Any]) -> dict[str, Any]:
-    """Counts of one memory instruction under the names of docs/verdict.md."""
-    operation, *words = access["op"].split(".")
-    space = "shared" if access["wavefronts"] else "global" if access["sectors"] else "local"
-    name = f"{space}_{_ACCESS.get(operation, operation)}"
+def access_of(counted: Mapping[str, Any]) -> tuple[str, str, int]:
+    """What one memory instruction of a report is: its space, load, store or atomic, and the bytes of a lane."""
+    operation, *words = counted["op"].split(".")
+    space = "shared" if counted["wavefronts"] else "global" if counted["sectors"] else "local"
     size = next((_BYTES[word] for word in words if word in _BYTES), 4)
     vector = next((int(word[1:]) for word in words if word in ("v2", "v4", "v8")), 1)
+    return space, _ACCESS.get(operation, operation), size * vector
+
+
+def _access_counts(access: Mapping[str, Any]) -> dict[str, Any]:
+    """Counts of one memory instruction under the names of docs/verdict.md."""
+    space, kind, size = access_of(access)
+    name = f"{space}_{kind}"
     counts: dict[str, Any] = {f"{name}_requests": access["requests"], f"{name}_lanes": access["lanes"]}
-    counts[f"{name}_requests_by_bytes"] = {str(size * vector): access["requests"]}
+    counts[f"{name}_requests_by_bytes"] = {str(size): access["requests"]}
     if space == "global":
         counts |= {f"{name}_sectors": access["sectors"], f"{name}_sectors_ideal": access["ideal_sectors"]}
     if space == "shared":

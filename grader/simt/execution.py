@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from grader.record.plan import (
@@ -95,8 +96,12 @@ class Execution:
             except MachineError as error:
                 self._could_not("refused", reason=str(error))
                 return
-            if self.reports and self.reports[-1]["findings"]:
+            if self._is_over():
                 return
+
+    def _is_over(self) -> bool:
+        """What runs after a finding proves nothing."""
+        return bool(self.reports and self.reports[-1]["findings"])
 
     def _could_not(self, variant: str, **facts: object) -> None:
         under_way = self._under_way
@@ -128,12 +133,14 @@ class Execution:
                 machine.free(operation.address)
 
     def _launch(self, launch: Launch) -> None:
-        threads = 1
-        for extent in (*launch.grid, *launch.block):
-            threads *= extent
-        schedule, watch = self.schedule, self.watch
-        now = watch is not None and watch.launch == len(self.reports)
-        self.reports += self.machine.launch(
+        watch = self.watch if self.watch is not None and self.watch.launch == len(self.reports) else None
+        self.reports += self._launched(launch, watched=(watch.block, watch.thread, watch.most) if watch else None)
+
+    def _launched(self, launch: Launch, **options: Any) -> list[dict[str, Any]]:
+        """The report of one launch; `options` are further ones of `Machine.launch`."""
+        threads = prod((*launch.grid, *launch.block))
+        schedule = self.schedule
+        return self.machine.launch(
             launch.kernel,
             launch.grid,
             launch.block,
@@ -144,7 +151,7 @@ class Execution:
             workers=schedule.workers or (1 if threads < _SMALL else len(os.sched_getaffinity(0))),
             warp_budget=schedule.budgets.warp,
             launch_budget=schedule.budgets.launch,
-            watched=(watch.block, watch.thread, watch.most) if watch is not None and now else None,
+            **options,
         )
 
 

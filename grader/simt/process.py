@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -27,10 +28,10 @@ from grader.cache import ToolMissing
 from grader.native import build_library
 from grader.simt.machine import MachineError
 from grader.simt.sharing import SharedMemory
-from grader.wire import WireBroken, announce, receive
+from grader.wire import WireBroken, announce, read_into, receive
 
 CALL_SECONDS = 30.0  # for what is no launch: loading a program, a fill, a question
-_LAST_WORDS = 2.0  # seconds for an answer to arrive once it has begun, and for a killed process to go
+_LAST_WORDS = 10.0  # seconds for an answer to arrive once it has begun, and for a dead process to be gone
 _LOOK_EVERY = 0.1  # seconds between two looks at the memory of a process that works
 _PAGE = resource.getpagesize()
 _ROOT = Path(__file__).parents[2]
@@ -81,12 +82,23 @@ class MachineProcess:
     def alive(self) -> bool:
         return not self._closed and self._process.poll() is None
 
-    def allow(self, memory_bytes: int, cpu_seconds: int) -> None:
-        """What it may use from now on, beyond what it holds: private memory, which it asks for; and processor time."""
+    @property
+    def resident(self) -> int:
+        """Bytes of it that lie in memory, those that are shared among them; 0 where nobody says."""
+        with contextlib.suppress(OSError, ValueError):
+            return self._statistics()[0]
+        return 0
+
+    def allow(self, memory_bytes: int, cpu_seconds: int, reserved_bytes: int = 0) -> None:
+        """What it may use from now on, beyond what it holds: memory and processor time.
+
+        `reserved_bytes` are memory that it may ask for as well, but not use.
+        """
         with contextlib.suppress(OSError, ValueError):  # a process that is gone says so when it is asked
             resident, data = self._statistics()
             self._most_resident = resident + memory_bytes
-            for limit, value in ((resource.RLIMIT_DATA, data + memory_bytes), (resource.RLIMIT_CPU, cpu_seconds)):
+            asked = max(data + memory_bytes, 0) + reserved_bytes
+            for limit, value in ((resource.RLIMIT_DATA, asked), (resource.RLIMIT_CPU, cpu_seconds)):
                 _, hard = resource.prlimit(self.pid, limit)
                 soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
                 resource.prlimit(self.pid, limit, (soft, hard))
@@ -96,13 +108,26 @@ class MachineProcess:
 
         Raises MachineError for what the machine refuses, MachineDied where no answer came: it is gone then.
         """
+        return self._conversation(call, arguments, raw, deadline, 0)[0]
+
+    def ask_for_bytes(self, size: int, call: str, *arguments: object) -> bytes:
+        """The same where `size` bytes are the answer."""
+        return self._conversation(call, arguments, None, None, size)[1]
+
+    def _conversation(
+        self, call: str, arguments: Sequence[object], raw: bytes | None, deadline: float | None, expected: int
+    ) -> tuple[Any, bytes]:
         self._link.deadline = deadline if deadline is not None else time.monotonic() + CALL_SECONDS
         message = {"call": call, "arguments": arguments, "raw": raw is not None}
         try:
             announce(self._stream, message, len(raw or b""))
             self._link.write(raw or b"")
             self._wait_for_answer()
-            answer, _ = receive(self._stream)
+            answer, answered = receive(self._stream)
+            if answered != (expected if "value" in answer else 0):
+                raise WireBroken(f"{answered} bytes, and not {expected}")
+            held = bytearray(answered)
+            read_into(self._stream, memoryview(held))
         except (WireBroken, OSError) as broken:
             raise self._death(broken) from broken
         except BaseException:  # an interruption: the next answer would be that of this question
@@ -113,7 +138,7 @@ class MachineProcess:
             raise ToolMissing(f"the software GPU cannot be locked in on this machine ({answer['unavailable']})")
         if "error" in answer:
             raise MachineError(str(answer["error"]))
-        return answer["value"]
+        return answer["value"], bytes(held)
 
     def close(self) -> None:
         """Ends it, whatever it is doing."""
@@ -237,7 +262,7 @@ def _started(command: list[str], inherited: list[int]) -> subprocess.Popen[bytes
 # ---- processes that wait for work -----------------------------------------------------------------------------------
 
 _MOST_IDLE = 3  # the learner's, the reference's, and a fresh one
-_MOST_KEPT_BYTES = 64 << 20
+_MOST_KEPT_BYTES = 192 << 20
 _idle: deque[MachineProcess] = deque()
 _starting = threading.Lock()
 
@@ -267,7 +292,7 @@ def acquire(program: str) -> MachineProcess:
 
 def release(process: MachineProcess) -> None:
     """Keeps it for the same program's next device, unless it is gone or holds much memory."""
-    if process.alive and process.memory.bytes <= _MOST_KEPT_BYTES:
+    if process.alive and process.memory.bytes + process.resident <= _MOST_KEPT_BYTES:
         _idle.append(process)
     else:
         process.close()

@@ -34,6 +34,26 @@ class Limits:
     head_room: int = 4 << 30
 
 
+@dataclass(frozen=True)
+class SparseBuffer:
+    """What a buffer holds at first: elements of a type, f32, f16, bf16 or i32, with the values of sampled_values.py for
+    `seed`; None: nothing.
+    """
+
+    kind: str
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many elements of a buffer kernels have written, None for too many to tell; some ranges of them, the first and
+    the last included, as first and last element.
+    """
+
+    count: int | None
+    ranges: Sequence[tuple[int, int]]
+
+
 class RemoteMachine:
     """A program, its module's variables, and the buffers that are mapped at the moment.
 
@@ -80,6 +100,40 @@ class RemoteMachine:
         ]
         self._process.ask("map_buffers", mapped)
         self._deadline = time.monotonic() + limits.seconds + limits.grace
+
+    def begin_sparse(
+        self,
+        buffers: Sequence[PlanBuffer],
+        sparse: Mapping[str, SparseBuffer],
+        roles: Mapping[str, str],
+        limits: Limits,
+    ) -> None:
+        """Maps buffers that are there where they are touched; time runs from now on."""
+        reserved = sum(buffer.bytes for buffer in buffers)
+        self._offsets = {}
+        self._process.allow(limits.head_room, _CPU_SECONDS, reserved)
+        mapped = [
+            (
+                buffer.name,
+                buffer.address,
+                buffer.bytes,
+                sparse[buffer.name].kind,
+                sparse[buffer.name].seed,
+                roles[buffer.name] != "in",
+            )
+            for buffer in buffers
+        ]
+        self._process.ask("map_sparse", mapped)
+        self._deadline = time.monotonic() + limits.seconds + limits.grace
+
+    def written(self, buffer: str, element_bytes: int, most: int) -> Written:
+        """The elements of a sparse buffer that kernels have written."""
+        written = self._process.ask("written", buffer, element_bytes, most)
+        return Written(written["count"], [(first, last) for first, last in written["ranges"]])
+
+    def gather(self, addresses: Sequence[int], size: int) -> bytes:
+        """What lies at these addresses now, `size` bytes each, one behind the other."""
+        return self._process.ask_for_bytes(len(addresses) * size, "gather", list(addresses), size)
 
     def read_back(self, memory: Mapping[str, torch.Tensor], roles: Mapping[str, str]) -> None:
         """Copies what buffers hold now into the tensors, inputs excepted."""

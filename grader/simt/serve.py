@@ -6,6 +6,7 @@ it locks itself in (grader/cage/confine.cpp). It holds one device at a time.
 
     {"call": "create", "arguments": []} + a lowered program     answered with {"value": null}
     {"call": "launch", "arguments": [...]} + parameters         {"value": [report, ...]}, or {"error": "one sentence"}
+    {"call": "gather", "arguments": [[address, ...], size]}     {"value": null} + what lies there
 
 It is started early and often, so it imports as little as it can.
 """
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, BinaryIO
 
+_MOST_RANGES = 1 << 18
 MOST_SHARED = 1 << 36  # bytes of address space for the buffers of a case; nothing lies behind what the case needs
 
 
@@ -48,6 +50,12 @@ class Requests:
                 raise MachineError("the buffers of this case are too large for the software GPU")
             memory = self._shared + offset
             self._machine.add_buffer(name, address, size, memory, initialised=initialised, writable=writable)
+
+    def map_sparse(self, buffers: Sequence[tuple[str, int, int, str, int | None, bool]]) -> None:
+        """The same for sparse buffers: name, address, bytes, type of the elements, seed of their values, writable."""
+        self._machine.remove_buffers()
+        for name, address, size, kind, seed, writable in buffers:
+            self._machine.add_sparse(name, address, size, kind, seed, writable=writable)
 
     def launch(
         self,
@@ -84,8 +92,17 @@ class Requests:
         """What nothing has written, by buffer."""
         return {name: self._machine.unwritten(name, size) for name, size in element_bytes.items()}
 
-    def written(self, buffer: str, element_bytes: int, most: int) -> list[list[int]]:
-        return self._machine.written(buffer, element_bytes, most)
+    def written(self, buffer: str, element_bytes: int, most: int) -> dict[str, Any]:
+        """How many elements kernels have written, null for too many to tell; and ranges of them, evenly chosen."""
+        ranges = self._machine.written(buffer, element_bytes, _MOST_RANGES)
+        count = sum(last - first + 1 for first, last in ranges) if len(ranges) < _MOST_RANGES else None
+        if len(ranges) > most:
+            ranges = [ranges[number * (len(ranges) - 1) // (most - 1)] for number in range(most)]
+        return {"count": count, "ranges": ranges}
+
+    def gather(self, addresses: Sequence[int], size: int) -> bytes:
+        """What lies at these addresses, `size` bytes each."""
+        return b"".join(self._machine.read(address, size) for address in addresses)
 
     def trace(self) -> list[dict[str, Any]]:
         return self._machine.trace()
@@ -109,18 +126,23 @@ def serve(requests: Requests, link: BinaryIO) -> None:
             read_into(link, memoryview(raw))
         except WireBroken:
             return
-        send(link, _answer(requests, message, bytes(raw)))
+        answer = _answer(requests, message, bytes(raw))
+        if isinstance(answer, bytes):
+            send(link, {"value": None}, answer)
+        else:
+            send(link, answer)
 
 
-def _answer(requests: Requests, message: dict[str, Any], raw: bytes) -> dict[str, Any]:
+def _answer(requests: Requests, message: dict[str, Any], raw: bytes) -> dict[str, Any] | bytes:
     call = str(message["call"])
     if call.startswith("_"):
         return {"error": f"there is no call {call}"}
     arguments = [*message["arguments"], *([raw] if message["raw"] else [])]
     try:
-        return {"value": getattr(requests, call)(*arguments)}
+        value = getattr(requests, call)(*arguments)
     except MachineError as error:
         return {"error": str(error)}
+    return value if isinstance(value, bytes) else {"value": value}
 
 
 def main(link: str, memory: str, machine: str, confinement: str) -> None:

@@ -9,7 +9,7 @@ on a fresh device.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,8 @@ from grader.simt.lower import lower
 from grader.simt.merging import by_ptx_line
 from grader.simt.process import MachineDied
 from grader.simt.program import VERSION, write_program
-from grader.simt.remote import Limits, RemoteMachine
+from grader.simt.remote import Limits, RemoteMachine, SparseBuffer
+from grader.simt.sample import SampledExecution
 from grader.simt.shared_variables import with_variables
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 WARP_BUDGET = 1 << 26  # instructions of one warp: under a second of looping, 60 times what a long puzzle needs
 LAUNCH_BUDGET = 1 << 29  # of all warps, and something for each that is started: some 20 seconds on one core
 
+
+# A sample is to take less than a second; what takes longer is no finding, and is not judged.
+_SAMPLE_BUDGETS = Budgets(warp=1 << 19, launch=1 << 20)
+_SAMPLE_LIMITS = Limits(seconds=10.0, grace=5.0, head_room=2 << 30)
 
 Writer: TypeAlias = tuple[int | None, int | None, int | None]
 NOBODY: Writer = (None, None, None)
@@ -63,6 +68,22 @@ class RunResult:
     def writer_line(self, buffer: str, element: int) -> int | None:
         """The line that wrote an element last."""
         return self.writer(buffer, element)[0]
+
+
+@dataclass
+class SampleResult:
+    """What a sample showed; `execution` knows which blocks ran, what they wrote, and what follows for the others.
+
+    `values(buffer, elements)` are the bytes of these elements, one behind the other; the rest as in `RunResult`.
+    """
+
+    findings: list[DeviceFinding]
+    counters: dict[str, Any]
+    execution: SampledExecution
+    values: Callable[[str, Sequence[int]], bytes]
+    writer: Callable[[str, int], Writer]
+    printed: str = ""
+    seconds: float = 0.0
 
 
 @dataclass
@@ -123,6 +144,41 @@ class SoftwareGPU:
             writer=_writers(self._machine, plan, sizes),
             seconds=time.perf_counter() - started,
             trace=execution.trace,
+        )
+
+    def run_sample(
+        self,
+        plan: Plan,
+        sparse: Mapping[str, SparseBuffer],
+        *,
+        roles: Mapping[str, str],
+        sizes: Mapping[str, int],
+        elements: int,
+        seed: int,
+    ) -> SampleResult:
+        """Run some blocks of each launch of `plan` on sparse buffers, chosen by `seed`.
+
+        `sizes` are bytes of an element by buffer; `elements`, those of the largest result, say which are of interest.
+        """
+        started = time.perf_counter()
+        if not self._machine.alive:
+            self._machine = RemoteMachine(lowered_program(self.build))
+        schedule = Schedule("forward", seed, 1, _SAMPLE_BUDGETS)
+        execution = SampledExecution(self._machine, plan, schedule, _SAMPLE_LIMITS, elements=elements)
+        execution.run_sample(sparse, roles, sizes)
+        lines = [sample.launch.line for sample in execution.launches for _ in sample.reports]
+        addresses = {buffer.name: buffer.address for buffer in plan.buffers}
+        found = [] if execution.cut else device_findings(execution.reports, lines, sizes, schedule.budgets)
+        return SampleResult(
+            findings=with_variables(found, lowered_program(self.build)),
+            counters=add_up(execution.reports),
+            execution=execution,
+            values=lambda name, chosen: self._machine.gather(
+                [addresses[name] + element * sizes[name] for element in chosen], sizes[name]
+            ),
+            writer=_writers(self._machine, plan, sizes),
+            printed="".join(report["printed"] for report in execution.reports),
+            seconds=time.perf_counter() - started,
         )
 
 

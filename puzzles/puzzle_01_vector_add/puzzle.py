@@ -16,6 +16,10 @@ def add(a, b):
     return a + b
 
 
+def elements(at, i):
+    return at.a[i], at.b[i]
+
+
 def work(n):
     return Work(bytes=12 * n, flops=n)
 
@@ -35,6 +39,7 @@ puzzle = Puzzle(
             "vector_add_block",
             params=PARAMS,
             reference=add,
+            sampled=elements,
             groups={
                 "a full block": sizes(1024),
                 "fewer elements": sizes(1023, 1, 31, 33, 509, 1000),
@@ -49,6 +54,7 @@ puzzle = Puzzle(
             "vector_add",
             params=PARAMS,
             reference=add,
+            sampled=elements,
             groups={
                 "full blocks": sizes(256, 1024, 65_536),
                 "ragged end": sizes(257, 1, 255, 1021, 4095),
@@ -69,6 +75,7 @@ puzzle = Puzzle(
             "vector_add_launch",
             params=PARAMS,
             reference=add,
+            sampled=elements,
             groups={
                 "full blocks": sizes(1024, 65_536),
                 "ragged end": sizes(1, 31, 257, 1021, 4097),
@@ -85,6 +92,7 @@ puzzle = Puzzle(
             "vector_add_stride",
             params=PARAMS,
             reference=add,
+            sampled=elements,
             groups={
                 "one round": sizes(1024, 1, 257),
                 "several rounds": sizes(LARGE, 600_011),
@@ -100,6 +108,7 @@ puzzle = Puzzle(
             "vector_add_float4",
             params=PARAMS,
             reference=add,
+            sampled=elements,
             groups={
                 "whole float4s": sizes(4, 1024, 4096),
                 "n mod 4": sizes(1023, 1025, 1, 2, 3, 5, 1026, 4099),
@@ -116,6 +125,7 @@ puzzle = Puzzle(
             "vector_add_wide",
             params=PARAMS,
             reference=add,
+            sampled=elements,
             groups={
                 "aligned": sizes(1024, 1023),
                 "shifted alike": [

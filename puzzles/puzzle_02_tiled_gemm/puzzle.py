@@ -24,6 +24,10 @@ def product(A, B):
     return A @ B
 
 
+def row_and_column(at, i, j):
+    return at.A[i, :], at.B[:, j]
+
+
 def work(M, N, K):
     return Work(bytes=4 * (M * K + K * N + M * N), flops=2 * M * N * K)
 
@@ -39,6 +43,7 @@ puzzle = Puzzle(
             "gemm_naive",
             params=PARAMS,
             reference=product,
+            sampled=row_and_column,
             groups={
                 "one tile": sizes((16, 16, 16)),
                 "square": sizes((32, 32, 32), (64, 64, 64)),
@@ -56,6 +61,7 @@ puzzle = Puzzle(
             "gemm_tiled_even",
             params=PARAMS,
             reference=product,
+            sampled=row_and_column,
             groups={
                 "one tile": sizes((16, 16, 16)),
                 "several rounds": sizes((16, 16, 48), (16, 16, 256)),
@@ -74,6 +80,7 @@ puzzle = Puzzle(
             "gemm_tiled",
             params=PARAMS,
             reference=product,
+            sampled=row_and_column,
             groups={
                 "whole tiles": sizes((16, 16, 16), (32, 48, 64)),
                 "ragged K": sizes((32, 16, 15), (16, 32, 1), (16, 16, 17), (32, 32, 40)),

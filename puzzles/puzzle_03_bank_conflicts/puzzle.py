@@ -12,6 +12,10 @@ def turned(in_):
     return in_.T
 
 
+def element(at, i, j):
+    return at.in_[j, i]
+
+
 def work(rows, cols):
     return Work(bytes=8 * rows * cols, flops=0)
 
@@ -38,6 +42,7 @@ puzzle = Puzzle(
             number=2,
             params=PARAMS,
             reference=turned,
+            sampled=element,
             groups=GROUPS,
             bench=BENCH,
             work=work,
@@ -48,6 +53,7 @@ puzzle = Puzzle(
             "transpose_tiled",
             params=PARAMS,
             reference=turned,
+            sampled=element,
             groups=GROUPS,
             bench=BENCH,
             work=work,
@@ -59,6 +65,7 @@ puzzle = Puzzle(
             "transpose_padded",
             params=PARAMS,
             reference=turned,
+            sampled=element,
             groups=GROUPS,
             bench=BENCH,
             work=work,
