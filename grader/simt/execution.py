@@ -70,7 +70,7 @@ class Execution:
     _under_way: Operation | None = None
 
     def run(self, memory: Mapping[str, torch.Tensor], roles: Mapping[str, str]) -> None:
-        """Runs on copies of the tensors, and copies what came of it back, unless the machine's process has ended."""
+        """Runs on copies of the tensors, and copies what came of it back, unless the machine could not go on."""
         try:
             self.machine.begin(self.plan.buffers, memory, roles, self.limits)
             self._operations()
@@ -80,6 +80,8 @@ class Execution:
             self.machine.read_back(memory, roles)
         except MachineDied as died:
             self._could_not(died.variant, seconds=round(self.limits.seconds + self.limits.grace), **died.facts)
+        except MachineError as error:
+            self._could_not("refused", reason=str(error))
 
     def _operations(self) -> None:
         deadline = time.monotonic() + self.limits.seconds
@@ -89,13 +91,7 @@ class Execution:
                 launches = sum(isinstance(other, Launch) for other in self.plan.operations)
                 self._could_not("plan", launches=launches, seconds=round(self.limits.seconds))
                 return
-            try:
-                self._operation(operation)
-            except MachineDied:
-                raise
-            except MachineError as error:
-                self._could_not("refused", reason=str(error))
-                return
+            self._operation(operation)
             if self._is_over():
                 return
 

@@ -83,6 +83,8 @@ class SampledExecution(Execution):
                 self.written[name] = self.machine.written(name, sizes[name], _MOST_RANGES)
         except MachineDied as died:
             self._could_not(died.variant)
+        except MachineError as error:
+            self._could_not("refused", reason=str(error))
         self.cut |= bool(self.undone)
 
     @property

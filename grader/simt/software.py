@@ -124,7 +124,7 @@ class SoftwareGPU:
         `roles`: "in" is read only, "out" and "workspace" hold nothing yet, "inout" holds values. `order` is that of
         blocks and warps: forward, reverse or shuffled by `seed`. `workers` = 0 takes what the host has. `budget` bounds
         the instructions of one warp, `launch_budget` those of all warps of a launch and 16 for each warp that starts. A
-        launch with a finding is the last one that runs. `trace` is a thread to watch. Where the process ends under way,
+        launch with a finding is the last one that runs. `trace` is a thread to watch. Where the machine cannot go on,
         tensors stay as they are.
         """
         started = time.perf_counter()
