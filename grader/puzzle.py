@@ -253,8 +253,7 @@ class Part:
 
     def cases(self) -> Iterator[Case]:
         """All cases, group by group."""
-        for cases in self.groups.values():
-            yield from cases
+        return itertools.chain.from_iterable(self.groups.values())
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from grader.record.plan import (
     SymbolUpload,
     Upload,
 )
+from grader.simt.early_return import without_early_returns
 from grader.simt.findings import Budgets, DeviceFinding
 from grader.simt.machine import MachineError
 from grader.simt.process import MachineDied
@@ -54,14 +55,16 @@ class Watch:
 
 @dataclass
 class Execution:
-    """`reports` are those of the launches, `trace` what the watched thread did. `undone` is what the machine could not
-    do, which says nothing against the entry. `unwritten` is by result, see `RunResult`.
+    """`source` is the learner's file. `reports` are those of the launches, `trace` is what the watched thread did, and
+    `undone` what the machine could not do: that says nothing against the entry. `unwritten` is by result, see
+    `RunResult`.
     """
 
     machine: RemoteMachine
     plan: Plan
     schedule: Schedule
     limits: Limits
+    source: str
     watch: Watch | None = None
     trace: list[dict[str, Any]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
@@ -136,7 +139,7 @@ class Execution:
         """The report of one launch; `options` are further ones of `Machine.launch`."""
         threads = prod((*launch.grid, *launch.block))
         schedule = self.schedule
-        return self.machine.launch(
+        reports = self.machine.launch(
             launch.kernel,
             launch.grid,
             launch.block,
@@ -149,6 +152,9 @@ class Execution:
             launch_budget=schedule.budgets.launch,
             **options,
         )
+        for report in reports:
+            report["findings"] = without_early_returns(report["findings"], self.source)
+        return reports
 
 
 def _with_first(unwritten: dict[str, Any]) -> dict[str, Any]:

@@ -131,7 +131,7 @@ class SoftwareGPU:
         if not self._machine.alive:
             self._machine = RemoteMachine(lowered_program(self.build))
         schedule = Schedule(order, seed, workers, Budgets(budget or WARP_BUDGET, launch_budget or LAUNCH_BUDGET))
-        execution = Execution(self._machine, plan, schedule, self.limits, trace)
+        execution = Execution(self._machine, plan, schedule, self.limits, _text(self.build.source), trace)
         execution.run(memory, roles)
         sizes = {name: tensor.element_size() for name, tensor in memory.items()}
         lines = [operation.line for operation in plan.operations if isinstance(operation, Launch)]
@@ -180,6 +180,14 @@ class SoftwareGPU:
             printed="".join(report["printed"] for report in execution.reports),
             seconds=time.perf_counter() - started,
         )
+
+
+def _text(source: Path) -> str:
+    """What stands in the learner's file; nothing where it is gone by now."""
+    try:
+        return source.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _writers(machine: RemoteMachine, plan: Plan, sizes: Mapping[str, int]) -> Callable[[str, int], Writer]:
