@@ -237,8 +237,7 @@ class PieceCheck {
         const bool here = then.reach != Reach::grid && then.block == warp_.block->linear;
         if (instruction_.strength.block_only && !here) return false;
         // Lanes of one warp that rely on `volatile` rely on running in step, which no GPU promises any more.
-        return !(instruction_.strength.is_volatile && region_.space == Space::shared && here &&
-                 then.reach != Reach::block && then.warp == warp_.number);
+        return !(instruction_.strength.is_volatile && here && then.reach != Reach::block && then.warp == warp_.number);
     }
 
     void read(std::uint32_t k, int lane, bool several) {
@@ -277,7 +276,7 @@ class PieceCheck {
         else if (!same && !may_meet(reader) && !ordered(reader, lane))
             race(k, lane, reader, page_.reader_site[k], false);
         // A thread's own atomic must not hide the plain store before it, which others may still come to meet.
-        if ((writer | kCellAtomic) == mine) return;
+        if (marks_.strong && writer + kCellAtomic == mine) return;
         page_.writer[k] = mine;
         page_.writer_site[k] = instruction_.site;
         page_.newest_writer = std::max(page_.newest_writer, mine);

@@ -34,6 +34,7 @@ struct Knowledge {
     std::uint32_t warp_floor = 0, own = 0;
     const std::vector<std::uint32_t>* stamps = nullptr;
     bool block_only = false;  // fenced with scope .cta: tells the block's own threads alone
+    bool apart = false;       // `lanes` met at a barrier of their own: tells them alone
     const Knowledge *first = nullptr, *second = nullptr;
 };
 

@@ -56,8 +56,9 @@ bool over_budget(Warp& warp, const Group& group, std::uint32_t block) {
     const Launch& launch = *warp.block->launch;
     const LaunchOptions& options = launch.options;
     const bool warp_over = options.warp_budget != 0 && warp.instructions > options.warp_budget;
-    const bool launch_over =
-        options.launch_budget != 0 && launch.issued.load(std::memory_order_relaxed) > options.launch_budget;
+    const bool launch_over =  // of a warp that has done nothing, finish_block tells it
+        options.launch_budget != 0 && warp.instructions != 0 &&
+        launch.issued.load(std::memory_order_relaxed) > options.launch_budget;
     if (!warp_over && !launch_over) return false;
     // A loop without an end may be in every warp, and all of them together reach the launch's bound first.
     const bool endless = options.warp_budget != 0 && warp.instructions > options.warp_budget / kEndlessShare;

@@ -114,9 +114,11 @@ void for_each_waiting(ThreadBlock& block, std::uint32_t id, Body&& body) {
             if (!parked.for_warp && parked.barrier == id) body(warp, parked);
 }
 
-void report_divergence(Warp& warp, const Parked& parked, std::uint16_t other_site, std::uint32_t other_thread) {
+void report_divergence(Warp& warp, const Parked& parked, std::uint16_t other_site, std::uint32_t other_thread,
+                       const char* text = "") {
     Finding finding;
     finding.fault = Fault::barrier_divergence;
+    finding.text = text;
     finding.other_site = other_site;
     finding.other_known = true;
     finding.other_block = warp.block->linear;
@@ -159,20 +161,30 @@ bool reaches(const Function& function, std::uint32_t from, std::uint32_t to) {
     return false;
 }
 
-// Threads that ended need not come. But one that did work which lies behind the barrier has passed it by.
+// How an ended thread, whose last work was in the block `worked`, came past the barrier where `parked` waits.
+Passing passing(const Function& function, const Parked& parked, std::uint32_t worked) {
+    const bool before = reaches(function, worked, parked.at);
+    if (reaches(function, parked.block().next, worked) && !before) return Passing::worked_behind;
+    return before && function.blocks[worked].ending == Ending::branch ? Passing::left_before : Passing::no;
+}
+
+// Threads that ended need not come. But one that did work which lies behind the barrier has passed it by; and one that
+// left at a branch before it is told too, as "left": only the source says whether that was a `return`, which is
+// allowed, or the way round an `if` with the barrier in it.
 void report_passers(ThreadBlock& block, std::uint32_t id) {
     for (const Ended& ended : block.ended)
         for_each_waiting(block, id, [&](Warp& warp, const Parked& parked) {
             const Function& function = *parked.frame->function;
             if (&function != ended.function || !parked.block().aligned) return;
             const auto key = std::pair(&parked.block(), ended.worked);
-            const auto [known, fresh] = warp.worker->passed_by.try_emplace(key, false);
-            if (fresh)
-                known->second =
-                    reaches(function, parked.block().next, ended.worked) && !reaches(function, ended.worked, parked.at);
-            if (!known->second) return;
+            const auto [known, fresh] = warp.worker->passed_by.try_emplace(key, Passing::no);
+            if (fresh) known->second = passing(function, parked, ended.worked);
+            if (known->second == Passing::no) return;
             const Block& worked = function.blocks[ended.worked];
-            report_divergence(warp, parked, function.instructions[worked.first + worked.count - 1].site, ended.thread);
+            const bool left = known->second == Passing::left_before;
+            const std::uint16_t site =
+                left ? worked.last.site : function.instructions[worked.first + worked.count - 1].site;
+            report_divergence(warp, parked, site, ended.thread, left ? "left" : "");
         });
 }
 

@@ -42,6 +42,9 @@ struct BlockCount {
     std::uint64_t runs = 0, lanes = 0, splits = 0;
 };
 
+// How a thread that ended came past a barrier, seen from the block it worked in last.
+enum class Passing : std::uint8_t { no, worked_behind, left_before };
+
 // What belongs to one host thread. Nothing in it is shared while a launch runs.
 struct Worker {
     std::vector<AccessCount> accesses;  // by Instruction::index
@@ -53,8 +56,8 @@ struct Worker {
     std::vector<std::pair<std::uint64_t, std::string>> printed;  // block, text
     std::size_t printed_bytes = 0;
     KnowledgeStore knowledge;
-    std::map<std::pair<const Block*, std::uint32_t>, bool>
-        passed_by;  // does that block's work lie behind that barrier?
+    std::map<std::pair<const Block*, std::uint32_t>, Passing>
+        passed_by;  // a barrier, and where ended threads worked last
     std::exception_ptr failure;
 
     explicit Worker(const Program& program)
