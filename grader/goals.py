@@ -3,7 +3,7 @@
 Each function makes a `Goal` of `grader/puzzle.py`. Where requests are counted, the case that asks most of global memory
 decides, so that the ragged ends of small cases weigh nothing, and the line that misses the goal by most is named. A
 request is one instruction of one warp, a sector 32 bytes, a pass over the banks a wavefront; docs/verdict.md lists the
-counters.
+counters. What ptxas mends by merging neighbours is no fault: too many are too many as written and as compiled.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def coalesced() -> Goal:
         shares = []
         for line, access, counts in _accesses(_busiest(evidence)):
             sectors, fewest = counts[f"global_{access}_sectors"], counts[f"global_{access}_sectors_ideal"]
-            if sectors > _SECTORS_TO_FEWEST * fewest:
+            if _takes_more(counts, f"global_{access}_sectors", _SECTORS_TO_FEWEST):
                 shares.append((sectors / fewest, line, access, counts))
         if not shares:
             return None
@@ -110,7 +110,7 @@ def no_bank_conflicts() -> Goal:
         for judged in evidence.cases:
             for line, access, counts in _accesses(judged.counters, "shared"):
                 passes, fewest = counts[f"shared_{access}_wavefronts"], counts[f"shared_{access}_wavefronts_ideal"]
-                if passes > fewest:
+                if _takes_more(counts, f"shared_{access}_wavefronts"):
                     shares.append((passes / fewest, line, access, fewest / counts[f"shared_{access}_requests"]))
         if not shares:
             return None
@@ -154,6 +154,12 @@ def _busiest(evidence: Evidence) -> Counts:
         return sum(counts[f"global_{access}_lanes"] for _, access, counts in _accesses(counters))
 
     return max((judged.counters for judged in evidence.cases), key=lanes, default={})
+
+
+def _takes_more(counts: Counts, name: str, times: float = 1) -> bool:
+    """Whether an access takes more than `times` the fewest that it needs, both as written and as compiled."""
+    both = (counts, counts.get("compiled", counts))
+    return all(each.get(name, 0) > times * each.get(f"{name}_ideal", 0) for each in both)
 
 
 def _loaded(counters: Counts) -> dict[int, float]:

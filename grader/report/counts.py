@@ -7,7 +7,6 @@ from typing import Any
 
 from grader.explain import sentence
 
-_SECTOR_BYTES = 32
 _WASTE = 2
 _UNITS = {
     "global_load": "sectors",
@@ -15,51 +14,85 @@ _UNITS = {
     "shared_load": "wavefronts",
     "shared_store": "wavefronts",
 }
-_SECTORS = ("global_load_sectors", "global_store_sectors", "global_atomic_sectors")
+_SECTORS = "memory_l2_theoretical_sectors_global"
+_EXCESS = "derived__memory_l1_wavefronts_shared_excessive"
+_SAME = 0.005  # what is closer is the same: the ends of a case weigh as much
 
 
 def beside_reference(counters: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
-    """Bytes and instructions in multiples of the reference's; "" where there is no reference."""
+    """Bytes and instructions in multiples of the reference's, reads for each result, and what bank conflicts cost.
+
+    "" where there is no reference. Bank conflicts are told only where there are more than in the reference.
+    """
     own, other = _totals(counters), _totals(reference)
-    if not own["instructions"] or not other["instructions"]:
+    if not own["warp_instructions"] or not other["warp_instructions"]:
         return ""
     facts = {
-        "traffic": _times("traffic", own["bytes"], other["bytes"]),
-        "instructions": _times("instructions", own["instructions"], other["instructions"]),
+        "traffic": _times("traffic", own[_SECTORS], other[_SECTORS]),
+        "instructions": _times("instructions", own["warp_instructions"], other["warp_instructions"]),
     }
-    return sentence("verdict", "counters", facts=facts)
+    said = [sentence("verdict", "counters", facts=facts), _reads(counters, reference), _conflicts(own, other)]
+    return " ".join(filter(None, said))
 
 
 def costliest_line(counters: Mapping[str, Any]) -> str:
     """What a right part still pays for: the access that takes most sectors or passes for what it needs.
 
-    "" where no line takes more than twice what it needs: a row that begins inside a sector is no waste.
+    "" where no line takes more than twice what it needs, as written and as compiled: a row that begins inside a sector
+    is no waste.
     """
     found = [
-        (counts[f"{access}_{unit}"] / counts[f"{access}_{unit}_ideal"], line, access, unit, counts)
+        (min(_share(counts, access), _share(counts.get("compiled", counts), access)), line, access, counts)
         for line, counts in counters.get("lines", {}).items()
-        for access, unit in _UNITS.items()
-        if counts.get(f"{access}_{unit}_ideal")
+        for access in _UNITS
+        if _share(counts, access)
     ]
     if not found:
         return ""
-    ratio, line, access, unit, counts = max(found, key=lambda each: each[0])
-    if ratio <= _WASTE:
+    least, line, access, counts = max(found, key=lambda each: each[0])
+    if least <= _WASTE:
         return ""
-    fewest = counts[f"{access}_{unit}_ideal"] / counts[f"{access}_requests"]
-    facts = {"line": line, "taken": f"{ratio * fewest:.3g}", "fewest": f"{fewest:.3g}"}
+    fewest = counts[f"{access}_{_UNITS[access]}_ideal"] / counts[f"{access}_requests"]
+    facts = {"line": line, "taken": f"{_share(counts, access) * fewest:.3g}", "fewest": f"{fewest:.3g}"}
     return sentence("verdict", f"costs_{access}", facts=facts)
 
 
+def _share(counts: Mapping[str, Any], access: str) -> float:
+    """How many times what it needs an access takes; 0 where there is no such access."""
+    unit = _UNITS[access]
+    fewest = counts.get(f"{access}_{unit}_ideal", 0)
+    return counts[f"{access}_{unit}"] / fewest if fewest else 0.0
+
+
 def _totals(counters: Mapping[str, Any]) -> dict[str, int]:
-    kernels = [counts for counts in counters.get("kernels", {}).values() if isinstance(counts, Mapping)]
-    return {
-        "bytes": _SECTOR_BYTES * sum(int(counts.get(name, 0)) for counts in kernels for name in _SECTORS),
-        "instructions": sum(int(counts.get("warp_instructions", 0)) for counts in kernels),
-    }
+    """Sums over all kernels, "compiled" of excess wavefronts as compiled."""
+    kernels = list(counters.get("kernels", {}).values())
+    names = ("warp_instructions", _SECTORS, _EXCESS)
+    totals = {name: sum(int(counts.get(name, 0)) for counts in kernels) for name in names}
+    return totals | {"compiled": sum(int(counts.get("compiled", {}).get(_EXCESS, 0)) for counts in kernels)}
 
 
-def _times(what: str, own: int, other: int) -> str:
+def _times(what: str, own: float, other: float) -> str:
     ratio = own / other if other else float("inf")
-    same = 0.995 <= ratio <= 1.005
+    same = own == other or abs(ratio - 1) <= _SAME
     return sentence("verdict", f"{what}_same" if same else what, facts={"ratio": f"{ratio:.2f}"})
+
+
+def _reads(counters: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
+    own, other = (float(each.get("reads", {}).get("elements_a_result", 0)) for each in (counters, reference))
+    if not own or not other:
+        return ""
+    same = abs(own / other - 1) <= _SAME
+    facts = {"own": _number(own), "reference": _number(other)}
+    return sentence("verdict", "reads_same" if same else "reads", facts=facts)
+
+
+def _conflicts(own: Mapping[str, int], other: Mapping[str, int]) -> str:
+    if own[_EXCESS] <= other[_EXCESS]:
+        return ""
+    facts = {"own": f"{own[_EXCESS]:,}", "compiled": f"{own['compiled']:,}", "reference": f"{other[_EXCESS]:,}"}
+    return sentence("verdict", "excess" if own["compiled"] == own[_EXCESS] else "excess_compiled", facts=facts)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,17 +1,21 @@
 """Counters: what the machine counted by instruction, added up by kernel and by source line.
 
-Names follow Nsight Compute's Source page where it has the same number. A request is one memory instruction of one
-warp; a sector is 32 bytes of global memory; a wavefront is one pass over the 32 banks of shared memory. `…_ideal` is
-the fewest that could serve the same lanes. All counts are those of the PTX, "as written".
+A request is one memory instruction of one warp; a sector is 32 bytes of global memory; a wavefront is one pass over the
+32 banks of shared memory. `…_ideal` is the fewest that could serve the same lanes. Everything is counted twice: as
+written, which is the PTX, and under "compiled" as ptxas merged it (see `merging`).
+
+Sums over loads, stores and atomics stand under the names that Nsight Compute's Source page has for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_BYTES = {"b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "b32": 4, "u32": 4, "s32": 4, "b64": 8}
+from grader.simt.ptx import TYPE_BITS
+
 _ACCESS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
+_WAVEFRONTS, _SECTORS = "memory_l1_wavefronts_shared", "memory_l2_theoretical_sectors_global"
 
 
 def add_up(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -30,32 +34,102 @@ def add_up(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             _add(kernel, counts)
             _add(lines.setdefault(str(line["line"]), {}), counts)
         for access in counted["accesses"]:
-            counts = _access_counts(access)
+            counts = {**_as_written(access), "compiled": _as_compiled(access)}
             _add(kernel, counts)
             _add(lines.setdefault(str(access["line"] or 0), {}), counts)
     return {"kernels": kernels, "lines": dict(sorted(lines.items(), key=lambda item: int(item[0])))}
 
 
-def access_of(counted: Mapping[str, Any]) -> tuple[str, str, int]:
-    """What one memory instruction of a report is: its space, load, store or atomic, and the bytes of a lane."""
-    operation, *words = counted["op"].split(".")
-    space = "shared" if counted["wavefronts"] else "global" if counted["sectors"] else "local"
-    size = next((_BYTES[word] for word in words if word in _BYTES), 4)
-    vector = next((int(word[1:]) for word in words if word in ("v2", "v4", "v8")), 1)
-    return space, _ACCESS.get(operation, operation), size * vector
+def reads(reports: Sequence[Mapping[str, Any]], element_bytes: Mapping[str, int], results: int) -> dict[str, Any]:
+    """What a run loads from global memory, whoever asks: in total, by buffer, and for each of `results` elements.
+
+    `element_bytes` is the size of an element by buffer; memory that is no buffer counts in pieces as they are loaded.
+    """
+    total = {"elements": 0, "bytes": 0}
+    buffers: dict[str, dict[str, int]] = {}
+    for access in _global_loads(reports):
+        piece, count = _pieces(access["op"])
+        size = access["lanes"] * piece * count
+        buffer = access.get("buffer") or ""
+        counts = {"elements": size // element_bytes.get(buffer, piece), "bytes": size}
+        _add(total, counts)
+        if buffer in element_bytes:
+            _add(buffers.setdefault(buffer, {}), counts)
+    each = {name: _for_each(counts, results) for name, counts in buffers.items()}
+    return {"results": results, **_for_each(total, results), "buffers": each}
 
 
-def _access_counts(access: Mapping[str, Any]) -> dict[str, Any]:
-    """Counts of one memory instruction under the names of docs/verdict.md."""
-    space, kind, size = access_of(access)
-    name = f"{space}_{kind}"
-    counts: dict[str, Any] = {f"{name}_requests": access["requests"], f"{name}_lanes": access["lanes"]}
-    counts[f"{name}_requests_by_bytes"] = {str(size): access["requests"]}
-    if space == "global":
-        counts |= {f"{name}_sectors": access["sectors"], f"{name}_sectors_ideal": access["ideal_sectors"]}
-    if space == "shared":
-        counts |= {f"{name}_wavefronts": access["wavefronts"], f"{name}_wavefronts_ideal": access["ideal_wavefronts"]}
+def _global_loads(reports: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    for report in reports:
+        for access in report["counters"]["accesses"]:
+            if access["sectors"] and access["op"].startswith("ld."):
+                yield access
+
+
+def _for_each(counts: Mapping[str, int], results: int) -> dict[str, Any]:
+    a_result = {f"{name}_a_result": count / results for name, count in counts.items()} if results else {}
+    return {**counts, **a_result}
+
+
+def _as_written(access: Mapping[str, Any]) -> dict[str, Any]:
+    piece, count = _pieces(access["op"])
+    return _counts(access, "", piece * count, access["lanes"])
+
+
+def _as_compiled(access: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as ptxas left it; `requests_unknown` are those of which nobody knows, which count as written."""
+    piece, count = _pieces(access["op"])
+    width = access["compiled_bytes"]
+    if width == 0:
+        return {}
+    counts = _counts(access, "compiled_", piece * count if width is None else width, access["lanes"])
+    if width is None and not _name(access).endswith("atomic"):
+        counts["requests_unknown"] = access["requests"]
     return counts
+
+
+def _counts(access: Mapping[str, Any], prefix: str, size: int, lanes: int) -> dict[str, Any]:
+    """Counts of one memory instruction under the names of docs/verdict.md; those of the machine begin with `prefix`."""
+    name = _name(access)
+    requests = access[f"{prefix}requests"]
+    counts: dict[str, Any] = {
+        f"{name}_requests": requests,
+        f"{name}_lanes": lanes,
+        f"{name}_requests_by_bytes": {str(size): requests},
+    }
+    if name.startswith("global"):
+        actual, ideal = access[f"{prefix}sectors"], access[f"{prefix}ideal_sectors"]
+        counts |= {f"{name}_sectors": actual, f"{name}_sectors_ideal": ideal, **_with_excess(_SECTORS, actual, ideal)}
+    if name.startswith("shared"):
+        actual, ideal = access[f"{prefix}wavefronts"], access[f"{prefix}ideal_wavefronts"]
+        counts |= {f"{name}_wavefronts": actual, f"{name}_wavefronts_ideal": ideal}
+        counts |= _with_excess(_WAVEFRONTS, actual, ideal)
+    return counts
+
+
+def _with_excess(name: str, actual: int, ideal: int) -> dict[str, int]:
+    return {name: actual, f"{name}_ideal": ideal, f"derived__{name}_excessive": actual - ideal}
+
+
+def access_of(access: Mapping[str, Any]) -> tuple[str, str, int]:
+    """What one memory instruction of a report is: its space, load, store or atomic, and the bytes of a lane."""
+    space = "shared" if access["wavefronts"] else "global" if access["sectors"] else "local"
+    operation = access["op"].partition(".")[0]
+    piece, count = _pieces(access["op"])
+    return space, _ACCESS.get(operation, operation), piece * count
+
+
+def _name(access: Mapping[str, Any]) -> str:
+    """What the access is: "global_load", "shared_store", "local_load", "shared_atomic"."""
+    space, kind, _ = access_of(access)
+    return f"{space}_{kind}"
+
+
+def _pieces(operation: str) -> tuple[int, int]:
+    """Bytes of a value that an operation moves, and how many of them: 4 and 2 for `ld.shared.b32.v2`."""
+    words = operation.split(".")
+    bits = next(TYPE_BITS[word] for word in words if word in TYPE_BITS)
+    return bits // 8, next((int(word[1:]) for word in words if word in ("v2", "v4", "v8")), 1)
 
 
 def _add(total: dict[str, Any], counts: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from grader.cache import content_key, entry
 from grader.record.plan import Launch, Plan
 from grader.sass import read_memory_instructions
-from grader.simt.counters import add_up
+from grader.simt.counters import add_up, reads
 from grader.simt.execution import Execution, Schedule, Watch
 from grader.simt.findings import Budgets, DeviceFinding, device_findings
 from grader.simt.lower import lower
@@ -136,9 +136,11 @@ class SoftwareGPU:
         sizes = {name: tensor.element_size() for name, tensor in memory.items()}
         lines = [operation.line for operation in plan.operations if isinstance(operation, Launch)]
         found = device_findings(execution.reports, lines, sizes, schedule.budgets)
+        results = sum(memory[name].numel() for name, role in roles.items() if role in ("out", "inout"))
+        results -= sum(missing["count"] for missing in execution.unwritten.values())
         return RunResult(
             findings=with_variables(found, lowered_program(self.build)) or execution.undone,
-            counters=add_up(execution.reports),
+            counters=add_up(execution.reports) | {"reads": reads(execution.reports, sizes, results)},
             unwritten=execution.unwritten,
             printed="".join(report["printed"] for report in execution.reports),
             writer=_writers(self._machine, plan, sizes),
