@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from grader.build import build
+from grader.goals import no_bank_conflicts
+from grader.puzzle import Case, CaseEvidence, Evidence, Goal, Shortfall
 from grader.simt.software import RunResult, SoftwareGPU
 from tests.one_launch import kernel_name, launched
 
@@ -36,11 +38,21 @@ def gemm(gpu: SoftwareGPU, tile: int, size: int) -> RunResult:
     return launched(gpu, kernel_name(gpu.build, f"gemm{tile}"), shape, buffers, size)
 
 
+def line_of(marker: str) -> int:
+    """The line that ends with that comment."""
+    (line,) = (n for n, text in enumerate(SOURCE.read_text().split("\n"), 1) if text.endswith(f"// {marker}"))
+    return line
+
+
 def on_line(result: RunResult, marker: str) -> dict[str, Any]:
     """The counts of the line that ends with that comment."""
-    (line,) = (n for n, text in enumerate(SOURCE.read_text().split("\n"), 1) if text.endswith(f"// {marker}"))
-    counts: dict[str, Any] = result.counters["lines"][str(line)]
+    counts: dict[str, Any] = result.counters["lines"][str(line_of(marker))]
     return counts
+
+
+def missed(goal: Goal, result: RunResult) -> str | Shortfall | None:
+    """What the goal says of one case with the run's counters."""
+    return goal.check(Evidence([CaseEvidence("group", Case(n=32), (), result.counters, {})], {}))
 
 
 def loads(counts: dict[str, Any]) -> tuple[int, int, int]:
@@ -64,6 +76,22 @@ def test_a_padded_tile_conflicts_neither_way(gpu: SoftwareGPU) -> None:
     counts = on_line(run(gpu, "padded"), "padded")
     assert loads(counts) == loads(counts["compiled"]) == (32, 32, 32)
     assert counts[EXCESS] == counts["compiled"][EXCESS] == 0
+
+
+def test_a_goal_takes_conflicts_that_ptxas_mends_for_none(gpu: SoftwareGPU) -> None:
+    """Four neighbours a lane: 4-way conflicts as written, one load of 16 bytes without any as compiled."""
+    result = run(gpu, "own_four")
+    counts = on_line(result, "own four")
+    assert (counts[EXCESS], counts["compiled"][EXCESS]) == (12, 0)
+    assert missed(no_bank_conflicts(), result) is None
+
+
+def test_a_goal_misses_conflicts_that_are_there_both_ways(gpu: SoftwareGPU) -> None:
+    assert missed(no_bank_conflicts(), run(gpu, "padded")) is None
+    shortfall = missed(no_bank_conflicts(), run(gpu, "column"))
+    assert isinstance(shortfall, Shortfall)
+    assert shortfall.line == line_of("column")
+    assert "32 passes over shared memory, and 1 would do" in shortfall.sentence
 
 
 def test_stores_of_a_row_conflict_both_ways(gpu: SoftwareGPU) -> None:

@@ -112,3 +112,16 @@ def test_coalesced_looks_at_the_case_in_which_most_lanes_ask() -> None:
 
 def test_a_row_that_begins_inside_a_sector_is_still_coalesced() -> None:
     assert missed(coalesced(), (1024, {7: loads(8, sectors=5)})) is None
+
+
+# ---- as written and as compiled ----
+
+
+@pytest.mark.parametrize("goal", [coalesced(), no_bank_conflicts()])
+def test_what_is_no_fault_as_compiled_is_none(goal: Goal) -> None:
+    written = loads(8, sectors=32) | shared("load", 8, 32, 8)
+    mended = loads(2, sectors=16, bytes_a_lane=16) | shared("load", 2, 8, 8)
+    assert missed(goal, (1024, {7: written})) is not None
+    assert missed(goal, (1024, {7: written | {"compiled": written}})) is not None
+    assert missed(goal, (1024, {7: written | {"compiled": mended}})) is None
+    assert missed(goal, (1024, {7: written | {"compiled": {}}})) is None

@@ -52,6 +52,7 @@ def widths(program: Program, function: str, operation: str, marker: str | None =
         ("row_stores", "st.shared", "row stores", {16: 8, 0: 24}),
         ("backwards", "ld.shared", "backwards", {16: 8, 0: 24}),
         ("with_a_gap", "ld.shared", "gap", {16: 1, 0: 2}),
+        ("own_four", "ld.shared", "own four", {16: 1, 0: 3}),
         ("global_pairs", "ld.global", "global pairs", {4: 2}),
         ("bytes", "ld.shared", "bytes", {1: 8}),
         ("eight", "ld.shared", "called", {16: 2, 0: 6}),
