@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -155,14 +156,42 @@ def test_the_smallest_case_is_told_and_is_the_one_to_repeat() -> None:
 
 
 def test_a_passed_part_names_the_next_and_stands_beside_the_reference() -> None:
-    counts = {"kernels": {"k": {"warp_instructions": 300, "global_load_sectors": 8, "global_store_sectors": 4}}}
-    reference = {"kernels": {"r": {"warp_instructions": 100, "global_load_sectors": 8, "global_store_sectors": 4}}}
+    sectors = {"memory_l2_theoretical_sectors_global": 12}
+    counts = {"kernels": {"k": {"warp_instructions": 300, **sectors}}}
+    reference = {"kernels": {"r": {"warp_instructions": 100, **sectors}}}
     passed = replace(WRONG, state=State.passed, stage=Stage.done, findings=(), cases=WRONG.cases[:2], not_reached=())
     text = shown(replace(passed, counters=counts, reference_counters=reference))
     assert "PASSED · 1 of 1 groups" in text
     assert "Next   grader check 2.4" in text
     assert "as many bytes, 3.00 × the instructions" in text
     assert "tried first" not in text
+
+
+def in_all(reads: float, excess: int, compiled: int) -> dict[str, Any]:
+    name = "derived__memory_l1_wavefronts_shared_excessive"
+    kernel = {"warp_instructions": 10, name: excess, "compiled": {name: compiled}}
+    return {"kernels": {"k": kernel}, "reads": {"elements_a_result": reads}}
+
+
+def test_reads_for_each_result_stand_beside_the_reference() -> None:
+    assert "each result: 1,024, in the reference 32." in beside_reference(in_all(1024, 0, 0), in_all(32, 0, 0))
+    assert "each result: 1, as in the reference." in beside_reference(in_all(1, 0, 0), in_all(1, 0, 0))
+    assert "each result: 2.03, in" in beside_reference(in_all(2.03, 0, 0), in_all(1, 0, 0))
+    assert "result" not in beside_reference(in_all(0, 0, 0), in_all(1, 0, 0))
+
+
+def test_bank_conflicts_are_told_where_the_reference_has_fewer() -> None:
+    reference = in_all(1, 31, 31)
+    assert "takes 992 passes more than needed, in the reference 31." in beside_reference(in_all(1, 992, 992), reference)
+    assert "needed (224 once ptxas has merged neighbours), in" in beside_reference(in_all(1, 992, 224), reference)
+    assert "passes" not in beside_reference(in_all(1, 31, 31), reference)
+
+
+def test_a_line_is_costly_only_where_it_is_so_as_compiled() -> None:
+    written = {"shared_load_requests": 4, "shared_load_wavefronts": 16, "shared_load_wavefronts_ideal": 4}
+    mended = {"shared_load_requests": 1, "shared_load_wavefronts": 4, "shared_load_wavefronts_ideal": 4}
+    assert "9" in costliest_line({"lines": {"9": written | {"compiled": written}}})
+    assert costliest_line({"lines": {"9": written | {"compiled": mended}}}) == ""
 
 
 def test_without_a_reference_nothing_is_compared() -> None:
