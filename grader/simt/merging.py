@@ -15,7 +15,7 @@ from typing import TypeAlias
 from grader.sass import MemoryInstruction
 from grader.simt.cfg import CodeBlock
 from grader.simt.code import Code, Op
-from grader.simt.program import CONSTANT32, CONSTANT64, INDEX_MASK, KIND_SHIFT
+from grader.simt.program import CONSTANT32, CONSTANT64, INDEX_MASK, KIND_SHIFT, UNKNOWN_WIDTH
 
 Compiled: TypeAlias = Mapping[int, Sequence[MemoryInstruction]]
 """The machine's loads and stores by line of the PTX."""
@@ -149,8 +149,6 @@ def _mark_family(family: list[_Access]) -> None:
     missing = [access for access in family if access.width == 0]
     wide = [access for access in family if access.width is not None and access.width >= access.bytes]
     for width in sorted({access.width for access in wide if access.width}, reverse=True):
-        if not missing:
-            return
         carriers = [access for access in wide if access.width == width]
         for inside, parts in _best_windows(carriers, missing, width):
             together = (*inside, *parts)
@@ -158,7 +156,7 @@ def _mark_family(family: list[_Access]) -> None:
             if 2 * span > width:  # less would not have taken so wide an access: it serves several rounds of a loop
                 for access in together:
                     access.op.compiled = access.width or 0
-                missing = [access for access in missing if access not in parts]
+        missing = [access for access in missing if access.op.compiled == UNKNOWN_WIDTH]
 
 
 def _best_windows(carriers: list[_Access], missing: list[_Access], width: int) -> list[_Window]:
