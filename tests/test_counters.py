@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from grader.build import build
+from grader.evidence import CaseEvidence, Evidence, Goal, Shortfall
 from grader.goals import no_bank_conflicts
-from grader.puzzle import Case, CaseEvidence, Evidence, Goal, Shortfall
+from grader.puzzle import Case
 from grader.simt.software import RunResult, SoftwareGPU
 from tests.one_launch import kernel_name, launched
 

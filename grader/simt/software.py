@@ -166,7 +166,8 @@ class SoftwareGPU:
         if not self._machine.alive:
             self._machine = RemoteMachine(lowered_program(self.build))
         schedule = Schedule("forward", seed, 1, _SAMPLE_BUDGETS)
-        execution = SampledExecution(self._machine, plan, schedule, _SAMPLE_LIMITS, elements=elements)
+        text = _text(self.build.source)
+        execution = SampledExecution(self._machine, plan, schedule, _SAMPLE_LIMITS, text, elements=elements)
         execution.run_sample(sparse, roles, sizes)
         lines = [sample.launch.line for sample in execution.launches for _ in sample.reports]
         addresses = {buffer.name: buffer.address for buffer in plan.buffers}
