@@ -2,6 +2,8 @@
 //
 // Exact forms give the bits that IEEE 754 defines and 0x7fffffff for a NaN (f32). The .approx forms are computed to
 // within half an ulp by the host's library, which lies inside the error that PTX states for each.
+#include <array>
+#include <bit>
 #include <cmath>
 
 #include "elementwise.hpp"
@@ -223,9 +225,37 @@ void add_test(OperationTable& table, std::string_view name) {
     table.add({"testp.", name, ".f64"}, "PR", test<double, Property>);
 }
 
+#if !defined(__FMA__) && !defined(__aarch64__)
+// fma.f32 where the processor has none: what matrix products consist of. Product and sum in double are right unless the
+// sum falls on the middle between two floats, where the first rounding may have decided, or below the normal floats;
+// those few go the long way. Twice as fast as rounding to odd for all lanes.
+void fuse_in_double(Warp& warp, const Instruction& instruction) {
+    const auto* a = warp.source<float>(instruction.operand[1]);
+    const auto* b = warp.source<float>(instruction.operand[2]);
+    const auto* c = warp.source<float>(instruction.operand[3]);
+    alignas(64) std::array<float, kLanes> result;
+    std::uint32_t unsure = 0;
+    for (int lane = 0; lane < kLanes; ++lane) {
+        const double sum = static_cast<double>(a[lane]) * b[lane] + c[lane];
+        const auto bits = std::bit_cast<std::uint64_t>(sum);
+        const auto low = static_cast<std::uint32_t>(bits), high = static_cast<std::uint32_t>(bits >> 32) & 0x7fffffff;
+        unsure |= (low & 0x1fffffff) == 0x10000000 ? 1 : 0;
+        unsure |= high - 1 < 0x380fffff ? 1 : 0;  // 0 < |sum| < 2^-126
+        result[static_cast<std::size_t>(lane)] = canonical(static_cast<float>(sum));
+    }
+    if (unsure)
+        ternary<float, float, float, float, Arithmetic<float, Fused<Round::nearest>, false, false>>(warp, instruction);
+    else
+        warp.assign(instruction.operand[0], result.data());
+}
+#endif
+
 }  // namespace
 
 void add_floating_operations(OperationTable& table) {
+#if !defined(__FMA__) && !defined(__aarch64__)
+    table.add("fma.f32", "wrrr", fuse_in_double);  // before the general one
+#endif
     add_roundings<2, Add>(table, "add");
     add_roundings<2, Subtract>(table, "sub");
     add_roundings<2, Multiply>(table, "mul");
