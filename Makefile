@@ -29,8 +29,9 @@ format: setup   ## put every file into shape
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/clang-format -i $(CXX_SOURCES)
 
-bench: setup    ## how long a learner waits
+bench: setup    ## how long a learner waits, and how fast the software GPU is
 	@$(BIN)/python tests/bench/startup.py
+	@$(BIN)/python -m tests.bench.speed
 
 gpu: setup      ## puzzle 1 on this machine's GPU, beside PyTorch: needs cuda-bindings in .venv, writes first_light/
 	@$(BIN)/python -m tests.gpu.first_light --out first_light
