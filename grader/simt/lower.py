@@ -34,6 +34,7 @@ from grader.simt.program import (
 from grader.simt.propagate import COPIES, drop_unused, propagate_copies
 from grader.simt.ptx_reader import read_ptx
 from grader.simt.track import insert_tracking
+from grader.simt.undefined import may_miss
 
 
 def lower(ptx_text: str, source_name: str, compiled: Compiled | None = None) -> Program:
@@ -84,7 +85,8 @@ class _ModuleLowering:
         drop_unused(blocks)
         if not all(block.ops for block in blocks):
             blocks = simplify(blocks)
-        return blocks, insert_tracking(blocks, code, Flow(blocks, entry), self.intern) if unsafe else []
+        follow = unsafe or any(may_miss(op) for block in blocks for op in block.ops)
+        return blocks, insert_tracking(blocks, code, Flow(blocks, entry), self.intern) if follow else []
 
     def emit(self, lowering: FunctionLowering, blocks: list[CodeBlock], slots: Slots) -> Function:
         code = lowering.code

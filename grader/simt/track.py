@@ -16,6 +16,8 @@ from grader.simt.dataflow import Flow
 from grader.simt.program import INDEX_MASK, PREDICATE, TRUE
 from grader.simt.undefined import Undefined, checked, find_undefined, is_shuffle, stored
 
+SHUFFLED = "shfl"  # in place of a register's name: the value came from a lane that took no part in a shuffle
+
 
 def insert_tracking(blocks: list[CodeBlock], code: Code, flow: Flow, intern: Callable[[str], int]) -> list[int]:
     """Adds track operations to the blocks; returns the values (lane masks) that start as 0.
@@ -76,7 +78,7 @@ class _Tracker:
         """An operation on the mask of a value, with the site and the name of what was not assigned."""
         root, first_read = self.found.origins[value]
         made = self.op(op, name, [], [self.masks[value], self.code.constant32(first_read.site)])
-        made.immediate = self.intern(self.code.names[root])
+        made.immediate = self.intern(SHUFFLED if root in self.found.shuffled else self.code.names[root])
         return made
 
     def op(self, of: Op, name: str, results: list[int], sources: list[int]) -> Op:

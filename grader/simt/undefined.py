@@ -16,15 +16,26 @@ class Undefined:
     """`reads`: by id of an operation, the values it reads that may be undefined there.
 
     `origins`: the values that have to be followed, since what is undefined in them may reach a place where it matters;
-    each with the value that was not assigned, and the operation that reads that first.
+    each with the value that was not assigned, and the operation that reads that first. `shuffled`: values that a
+    shuffle gives, which has none for lanes whose source takes no part; there the operation is the shuffle.
     """
 
     reads: dict[int, frozenset[int]]
     origins: dict[int, tuple[int, Op]]
+    shuffled: frozenset[int]
 
 
 def is_shuffle(op: Op) -> bool:
     return op.name.startswith("shfl.sync")
+
+
+def may_miss(op: Op) -> bool:
+    """Whether a shuffle may take part without its source, which is no fault where nobody uses the value then.
+
+    A mask that is computed may name fewer lanes than the shuffle reaches over; one that is written as a number is meant
+    to name them all, and the machine tells at once.
+    """
+    return is_shuffle(op) and register_value(op.sources[3]) is not None
 
 
 def propagated(op: Op) -> list[int]:
@@ -67,13 +78,15 @@ def _affected(op: Op) -> list[int]:
 
 def find_undefined(blocks: list[CodeBlock], flow: Flow) -> Undefined:
     """Follows undefined states from where nothing is assigned (`flow`) to the operations that they matter to."""
-    roots = {value for bits in flow.maybe_unassigned() for value in flow.members(bits)}
-    if not roots:
-        return Undefined({}, {})
-    reads = _undefined_reads(blocks, flow, _reached(blocks, roots))
-    origins = _origins(blocks, reads, roots)
+    unassigned = {value for bits in flow.maybe_unassigned() for value in flow.members(bits)}
+    missing = {op.written_values()[0]: op for block in blocks for op in block.ops if may_miss(op) and _affected(op)}
+    if not unassigned and not missing:
+        return Undefined({}, {}, frozenset())
+    reads = _undefined_reads(blocks, flow, _reached(blocks, unassigned | set(missing)))
+    origins = _origins(blocks, reads, unassigned, missing)
     matters = _mattering(blocks, reads)
-    return Undefined(reads, {value: origin for value, origin in origins.items() if value in matters})
+    followed = {value: origin for value, origin in origins.items() if value in matters}
+    return Undefined(reads, followed, frozenset(missing) - unassigned)
 
 
 def _reached(blocks: list[CodeBlock], roots: set[int]) -> set[int]:
@@ -105,7 +118,7 @@ class _Transfer:
     written: int
 
     def apply(self, state: int) -> int:
-        if state & self.propagated:
+        if state & self.propagated or may_miss(self.op):
             state |= self.affected
             return state if self.op.guard else state & ~(self.written & ~self.affected)
         return state if self.op.guard else state & ~self.written
@@ -148,14 +161,20 @@ def _through(steps: list[_Transfer], state: int) -> int:
     return state
 
 
-def _origins(blocks: list[CodeBlock], reads: dict[int, frozenset[int]], roots: set[int]) -> dict[int, tuple[int, Op]]:
-    """For each value that may be undefined: the unassigned value it comes from, and the first read of that."""
+def _origins(
+    blocks: list[CodeBlock], reads: dict[int, frozenset[int]], roots: set[int], missing: dict[int, Op]
+) -> dict[int, tuple[int, Op]]:
+    """For each value that may be undefined: the unassigned value it comes from, and the first read of that.
+
+    Or, of those in `missing`, the value that a shuffle gives, and the shuffle.
+    """
     readers: dict[int, list[Op]] = {}
     for block in blocks:
         for op in block.ops:
             for value in reads.get(id(op), ()):
                 readers.setdefault(value, []).append(op)
     origins = {value: (value, readers[value][0]) for value in sorted(roots) if value in readers}
+    origins |= {value: (value, op) for value, op in sorted(missing.items()) if value in readers and value not in roots}
     todo = list(origins)
     for value in todo:
         for op in readers.get(value, []):

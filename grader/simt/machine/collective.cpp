@@ -48,13 +48,17 @@ void shuffle(Warp& warp, const Instruction& instruction) {
     const auto* clamp = warp.source<std::uint32_t>(instruction.operand[first + 2]);
     const LaneMask defined = Tracked ? warp.predicate(instruction.operand[7]) : kAllLanes;
     alignas(64) std::array<std::uint32_t, kLanes> result{};
+    // A mask that is a number is meant to name all lanes; where it is computed, a value may come from none if nobody uses
+    // it then, which is what is tracked.
+    const bool all_meant = instruction.operand[first + 3] & kConstantFile;
     LaneMask in_range = 0, result_defined = 0;
     for_each_lane(warp.mask, [&](int lane) {
         const Source source = shuffle_source<M>(lane, b[lane], clamp[lane]);
         result[static_cast<std::size_t>(lane)] = a[source.lane];
         in_range |= static_cast<LaneMask>(source.in_range) << lane;
-        result_defined |= (defined >> source.lane & 1u) << lane;
-        if (!(warp.mask >> source.lane & 1u)) report_source(warp, instruction, lane, source.lane);
+        const bool takes_part = warp.mask >> source.lane & 1u;
+        result_defined |= static_cast<LaneMask>(takes_part && (defined >> source.lane & 1u)) << lane;
+        if (!takes_part && all_meant) report_source(warp, instruction, lane, source.lane);
     });
     warp.assign(instruction.operand[0], result.data());
     warp.set_predicate(instruction.operand[1], in_range);

@@ -146,6 +146,9 @@ void track_logical(Warp& warp, const Instruction& instruction) {
     warp.set_predicate(instruction.operand[0], (known_a & known_b) | (known_a & a) | (known_b & b));
 }
 
+// In place of a register's name: what a shuffle took from a lane that took no part in it.
+constexpr std::string_view kShuffled = "shfl";
+
 void track_check(Warp& warp, const Instruction& instruction) {
     const LaneMask undefined = warp.mask & ~warp.predicate(instruction.operand[0]);
     if (undefined == 0) return;
@@ -158,6 +161,10 @@ void track_check(Warp& warp, const Instruction& instruction) {
         const auto& names = warp.block->launch->program->op_names;
         if (static_cast<std::uint64_t>(instruction.immediate) < names.size())
             finding.text = names[static_cast<std::size_t>(instruction.immediate)];
+        if (finding.text == kShuffled) {
+            finding.fault = Fault::bad_sync_mask;
+            finding.text = "undefined";
+        }
         report(warp, first_use, lane, std::move(finding));
     });
     warp.set_predicate(instruction.operand[0], kAllLanes);  // said once
