@@ -94,14 +94,18 @@ class Build:
     cached: bool
 
 
-def build(source: Path, *, target: int = DEFAULT_TARGET, toolchain: Toolchain | None = None) -> Build:
-    """Compile `source` for `target`, or take what was compiled from the same bytes before.
+def build(
+    source: Path, *, target: int = DEFAULT_TARGET, toolchain: Toolchain | None = None, debug: bool = False
+) -> Build:
+    """Compile `source` for `target`, or take what was compiled from the same bytes before; with `debug` the device code
+    is not optimised, and its PTX says where each variable lives.
 
     Raises BuildFailed where the source does not compile, ToolMissing where a compiler is missing, OSError where the
     file cannot be read.
     """
     toolchain = toolchain or find_toolchain()
-    job = _Job(source, source.read_bytes(), _name_in_cage(source), target, toolchain, build_library("runtime"))
+    runtime = build_library("runtime")
+    job = _Job(source, source.read_bytes(), _name_in_cage(source), target, toolchain, runtime, debug)
     made: list[float] = []
 
     def make(directory: Path) -> None:
@@ -136,6 +140,7 @@ class _Job:
     target: int
     toolchain: Toolchain
     runtime: Path
+    debug: bool = False
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -143,7 +148,7 @@ class _Job:
             f"-gencode=arch=compute_{self.target},code=[compute_{self.target},sm_{self.target}]",
             f"-ccbin={self.toolchain.host_compiler}",
             "-cudart=none",
-            "-lineinfo",
+            "-G" if self.debug else "-lineinfo",
             "--keep",
             "--no-compress",
             "-std=c++17",

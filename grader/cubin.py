@@ -29,6 +29,8 @@ _RESERVED_SHARED = 1024
 # __device__ without and with a first value, __constant__
 _OF_VARIABLES = (".nv.global", ".nv.global.init", ".nv.constant3")
 
+_UNKNOWN = 0xFFFFFFFF  # as the stack of what calls itself
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -96,7 +98,7 @@ def _kernel(name: str, of_all: dict[int, int], info: bytes, static_shared: int) 
         name=name,
         registers=of_all[_REGCOUNT],
         static_shared=static_shared,
-        local=max(of_all.get(_FRAME_SIZE, 0), of_all.get(_MIN_STACK_SIZE, 0)),
+        local=max(size for size in (of_all.get(_FRAME_SIZE, 0), of_all.get(_MIN_STACK_SIZE, 0), 0) if size != _UNKNOWN),
         max_threads=x * y * z,
         parameter_sizes=tuple(size for _, _, size in parameters),
         parameter_offsets=tuple(offset for _, offset, _ in parameters),

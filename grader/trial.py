@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from grader.tools import Tools
 
 DEVICE = "software"
-_ORDERS = ("forward", "shuffled")
+ORDERS = ("forward", "shuffled")
 _LEAST_BUDGET, _LEAST_LAUNCH_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 1 << 24, 16
 
 
@@ -68,7 +68,7 @@ class Trial:
         begun = time.perf_counter()
         gpu = tools.software_gpu(self.build)
         ran = Ran(self._result(None))
-        for run, order in enumerate(_ORDERS):
+        for run, order in enumerate(ORDERS):
             memory, inputs = self._memory(run)
             result = gpu.run(
                 self.plan, memory, roles=self._roles(), order=order, seed=self._seed(run), **self._budgets()
@@ -163,7 +163,7 @@ class Trial:
         """Says why only the second run is wrong: its inputs, its order, or what the first run left behind."""
         if not self._right_on_a_fresh_device("forward", tools):
             return  # the inputs show it, and the finding stands
-        kept = self._right_on_a_fresh_device(_ORDERS[1], tools)
+        kept = self._right_on_a_fresh_device(ORDERS[1], tools)
         seen = ran.observations[0]
         ran.observations = [
             Observation(
@@ -303,7 +303,7 @@ def _value_facts(kind: str, worst: BufferComparison, first: int, count: int) -> 
 def count_once(part: Part, case: Case, build: Build, plan: Plan, seed: int, tools: Tools) -> Mapping[str, Any]:
     """The counters of one run, nothing judged: for the reference, beside the learner's."""
     roles = {buffer.name: buffer.role for buffer in part.buffers}
-    result = tools.software_gpu(build).run(plan, memory_for(part, case, seed), roles=roles, order=_ORDERS[0], seed=seed)
+    result = tools.software_gpu(build).run(plan, memory_for(part, case, seed), roles=roles, order=ORDERS[0], seed=seed)
     return result.counters
 
 

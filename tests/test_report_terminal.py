@@ -77,8 +77,8 @@ Puzzle 2 Tiled GEMM · part 3 of 8, gemm_tiled · software GPU (no timing)
   Why    Nothing orders read → next write.
 
   NOT PASSED · 1 fault · 1 of 4 groups                             1.4 s, seed 7 (tried first next time)
-  Next   grader hint 2.3 (0 of 3 seen) · grader explain data_race · grader check 2.3 --case
-         M=65,N=33,K=17
+  Next   grader hint 2.3 (0 of 3 seen) · grader explain data_race · grader debug 2.3 · grader check 2.3
+         --case M=65,N=33,K=17
 
 """
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import typer
 
 from grader.catalog import UsageError
-from grader.cli import check, doctor, explain, hint, listing, plan, reset, solution
+from grader.cli import check, debug, doctor, explain, hint, listing, plan, reset, solution
 
 __all__ = ["main", "run"]
 
@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("check")(check.check)
+app.command("debug")(debug.debug)
 app.command("list")(listing.list_puzzles)
 app.command("hint")(hint.hint)
 app.command("reset")(reset.reset)

@@ -45,14 +45,14 @@ def _shown_lines(marked: Sequence[int]) -> Iterator[int | None]:
 def _source_line(text: str, line: int, digits: int, marked: bool, width: int) -> Text:
     shown = Text("  ▶ " if marked else "    ", style="bold red" if marked else "")
     shown.append(f"{line:>{digits}} │ ", style="dim")
-    shown.append(_visible(text), style="bold" if marked else "dim")
+    shown.append(visible(text), style="bold" if marked else "dim")
     shown.truncate(width, overflow="ellipsis")
     return shown
 
 
 def _note(note: str, text: str, digits: int, width: int) -> Text:
-    visible = _visible(text)
-    indent = len(visible) - len(visible.lstrip())
+    seen = visible(text)
+    indent = len(seen) - len(seen.lstrip())
     shown = Text(f"    {'':{digits}} │ ", style="dim")
     shown.append(" " * indent + "└─ ", style="red")
     shown.append(note.replace("`", ""), style="red")
@@ -60,6 +60,6 @@ def _note(note: str, text: str, digits: int, width: int) -> Text:
     return shown
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """The line without tabs, and without characters that would act on the terminal."""
     return "".join(character for character in text.rstrip().expandtabs(_TAB) if character.isprintable())

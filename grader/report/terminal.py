@@ -13,10 +13,11 @@ from grader.explain import sentence
 from grader.report.excerpt import excerpt
 from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, State, Verdict
 
-_WIDEST = 110
+WIDEST = 110
 _NARROWEST = 20
 _LABEL_WIDTH = 7
 _GROUPS_SHOWN = 3
+_RUN = ("run", "compare")  # stages at which a thread has a story
 # how patterns begin that say no more than the message does
 _OBVIOUS = tuple(sentence("patterns", key, facts={"first": ""}) for key in ("all", "scattered", "one"))
 _STYLES = {
@@ -52,7 +53,7 @@ def _say(key: str, **facts: object) -> str:
 
 def print_part(console: Console, part: PartVerdict, around: Surroundings) -> None:
     """Heading, steps reached, findings with their lines, and what to do next."""
-    width = min(console.width, _WIDEST)
+    width = min(console.width, WIDEST)
     device = _say("device_software") if part.device == "software" else part.device
     heading = _say(
         "heading",
@@ -63,33 +64,33 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
         part=part.part,
         device=device,
     )
-    _line(console, Text(heading, style="bold"))
+    put_line(console, Text(heading, style="bold"))
     console.print()
     for row in _rows(part, width):
-        _line(console, row)
+        put_line(console, row)
     if part.state is State.not_started:
-        _prose(console, _say("begin", path=part.file), width)
+        prose(console, _say("begin", path=part.file), width)
     if part.state is State.unchecked and part.reason:
-        _prose(console, part.reason, width)
+        prose(console, part.reason, width)
     else:
         _print_findings(console, part, around.source, width)
     if part.smallest is not None:
-        _labelled(console, _say("sizes"), part.smallest.sentence, width)
+        labelled(console, _say("sizes"), part.smallest.sentence, width)
     if not around.is_solution:
         _print_counters(console, part, width)
     _print_timing(console, part, width)
     if part.printed:
-        _prose(console, _say("printed"), width)
+        prose(console, _say("printed"), width)
         for printed in part.printed.splitlines():
-            _line(console, Text(f"    {printed}", style="dim"))
+            put_line(console, Text(f"    {printed}", style="dim"))
     console.print()
-    _line(console, _outcome(part, around, width))
+    put_line(console, _outcome(part, around, width))
     _next(console, part, around, width)
 
 
 def print_summary(console: Console, verdict: Verdict, number: int, *, stopped: bool) -> None:
     """After the parts of a whole puzzle: what was not looked at, or that all of it is passed."""
-    width = min(console.width, _WIDEST)
+    width = min(console.width, WIDEST)
     if verdict.remaining and stopped:
         _wrapped(console, Text("  "), _code(_say("remaining_stopped", labels=", ".join(verdict.remaining))), width)
     elif verdict.passed:
@@ -183,25 +184,25 @@ def _print_findings(console: Console, part: PartVerdict, source: str, width: int
         remark = ""
     hidden = sum(len(group) for group in list(groups.values())[_GROUPS_SHOWN:])
     if hidden:
-        _prose(console, _say("more", count=hidden), width)
+        prose(console, _say("more", count=hidden), width)
 
 
 def _print_group(console: Console, group: Sequence[Finding], remark: str, source: str, width: int) -> None:
     first = group[0]
-    _prose(console, " ".join([first.message, *_again(first), remark]).rstrip(), width)
+    prose(console, " ".join([first.message, *_again(first), remark]).rstrip(), width)
     for finding in group[1:]:
         if not finding.marks:
-            _prose(console, finding.message, width)
+            prose(console, finding.message, width)
     marks = list(dict.fromkeys(mark for finding in group for mark in finding.marks))
     lines = excerpt(source, first.file or "", marks, width)
     if lines:
         console.print()
         for line in lines:
-            _line(console, line)
+            put_line(console, line)
     elif first.original and first.original not in first.message:
-        _line(console, Text(f"    {_say('original', original=first.original)}", style="dim"))
+        put_line(console, Text(f"    {_say('original', original=first.original)}", style="dim"))
     if first.why:
-        _labelled(console, _say("why"), first.why, width)
+        labelled(console, _say("why"), first.why, width)
 
 
 def _again(finding: Finding) -> list[str]:
@@ -227,7 +228,7 @@ def _print_counters(console: Console, part: PartVerdict, width: int) -> None:
     if part.state in (State.passed, State.goal_open):
         told.append(beside_reference(part.counters, part.reference_counters))
     for sentence_told in filter(None, told):
-        _prose(console, sentence_told, width)
+        prose(console, sentence_told, width)
 
 
 def _print_timing(console: Console, part: PartVerdict, width: int) -> None:
@@ -235,7 +236,7 @@ def _print_timing(console: Console, part: PartVerdict, width: int) -> None:
         return
     low, high = part.timing.interval_ms
     facts = {"ms": f"{part.timing.ms:.4g}", "low": f"{low:.4g}", "high": f"{high:.4g}", "runs": part.timing.runs}
-    _prose(console, _say("timing", **facts, bandwidth=f"{part.timing.gb_per_s:,.0f}"), width)
+    prose(console, _say("timing", **facts, bandwidth=f"{part.timing.gb_per_s:,.0f}"), width)
 
 
 # ---- outcome --------------------------------------------------------------------------------------------------------
@@ -263,7 +264,7 @@ def _outcome(part: PartVerdict, around: Surroundings, width: int) -> Text:
 
 
 def _next(console: Console, part: PartVerdict, around: Surroundings, width: int) -> None:
-    _labelled(console, _say("next"), " · ".join(_next_steps(part, around)), width, style="cyan")
+    labelled(console, _say("next"), " · ".join(_next_steps(part, around)), width, style="cyan")
     console.print()
 
 
@@ -280,6 +281,8 @@ def _next_steps(part: PartVerdict, around: Surroundings) -> Iterator[str]:
         yield _say("next_hint", label=part.label, seen=around.hints_seen, hints=around.hints)
     if part.findings:
         yield _say("next_explain", kind=part.findings[0].kind)
+    if part.state is State.wrong and part.stage in _RUN and around.own_file:
+        yield _say("next_debug", label=part.label)
     failed = next((result for result in part.cases if not result.passed), None)
     if failed is not None and part.state is State.wrong and around.own_file and failed.params:
         params = part.smallest.params if part.smallest is not None else failed.params
@@ -290,16 +293,18 @@ def _next_steps(part: PartVerdict, around: Surroundings) -> Iterator[str]:
 # ---- lines ----------------------------------------------------------------------------------------------------------
 
 
-def _line(console: Console, text: Text) -> None:
+def put_line(console: Console, text: Text) -> None:
+    """One line, never wrapped."""
     console.print(text, soft_wrap=True)
 
 
-def _prose(console: Console, text: str, width: int) -> None:
+def prose(console: Console, text: str, width: int) -> None:
+    """A paragraph, wrapped, after an empty line; `code` stands out."""
     console.print()
     _wrapped(console, Text("  "), _code(text), width)
 
 
-def _labelled(console: Console, label: str, text: str, width: int, style: str = "") -> None:
+def labelled(console: Console, label: str, text: str, width: int, style: str = "") -> None:
     """The label, and beside it the text, wrapped."""
     margin = Text(f"  {label:<{_LABEL_WIDTH}}", style="bold")
     _wrapped(console, margin, Text(text, style=style) if style else _code(text), width)
@@ -309,7 +314,7 @@ def _wrapped(console: Console, margin: Text, text: Text, width: int) -> None:
     """The text beside its margin, which stands before the first line only."""
     for line in text.wrap(console, max(width - len(margin), _NARROWEST), overflow="fold"):
         line.rstrip()
-        _line(console, margin + line)
+        put_line(console, margin + line)
         margin = Text(" " * len(margin))
 
 

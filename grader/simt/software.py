@@ -88,7 +88,8 @@ class SampleResult:
 
 @dataclass
 class SoftwareGPU:
-    """Runs the plans of one build; two of them work in two processes.
+    """Runs the plans of one build, or of `program`, made of the build's PTX in another way; two of them work in two
+    processes.
 
     Raises PtxError where the PTX cannot be read, MachineError where the machine cannot load it, ToolMissing where there
     is no machine.
@@ -96,10 +97,14 @@ class SoftwareGPU:
 
     build: Build
     limits: Limits = field(default_factory=Limits)
+    program: Path | None = None
     _machine: RemoteMachine = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._machine = RemoteMachine(lowered_program(self.build))
+        self._machine = self._fresh_machine()
+
+    def _fresh_machine(self) -> RemoteMachine:
+        return RemoteMachine(self.program or lowered_program(self.build))
 
     @property
     def pid(self) -> int:
@@ -129,7 +134,7 @@ class SoftwareGPU:
         """
         started = time.perf_counter()
         if not self._machine.alive:
-            self._machine = RemoteMachine(lowered_program(self.build))
+            self._machine = self._fresh_machine()
         schedule = Schedule(order, seed, workers, Budgets(budget or WARP_BUDGET, launch_budget or LAUNCH_BUDGET))
         execution = Execution(self._machine, plan, schedule, self.limits, _text(self.build.source), trace)
         execution.run(memory, roles)

@@ -1,0 +1,101 @@
+"""The command `grader debug`."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated
+
+import typer
+
+from grader.catalog import Located, UsageError, load_catalog
+from grader.check import Options, Submission, check_part
+from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.target import chosen_cases, file_submission, own_submission, solution_submission
+from grader.explain import sentence
+from grader.findings import Place
+from grader.progress import Progress
+from grader.puzzle import Case
+from grader.tools import TorchLoading, default_tools
+from grader.verdict import PartVerdict, State
+
+_SEEDS = 1_000_000
+_NOT_PASSED, _UNCHECKED = 1, 3
+
+
+def debug(
+    puzzle: PuzzleArgument,
+    part: PartOption = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Look at this file in the place of the part's own.")
+    ] = None,
+    solution: Annotated[bool, typer.Option("--solution", help="Look at the reference solution.")] = False,
+    case: Annotated[str | None, typer.Option(metavar="M=65,N=33", help="Only the case of these sizes.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="Repeat the inputs of this seed.")] = None,
+) -> None:
+    """Tell the story of one thread: what it ran, read and stored, up to the first wrong element.
+
+    The smallest case that fails is taken. Exit code: 0 told, or nothing fails; 1 does not compile; 2 bad usage; 3 could
+    not be judged here.
+    """
+    if file is not None and solution:
+        raise UsageError("--file and --solution exclude each other; give one of them.")
+    catalog = load_catalog()
+    located_puzzle, located = catalog.resolve(puzzle, part)
+    if located is None:
+        raise UsageError(
+            f"grader debug looks at one part; say which: {', '.join(p.label for p in located_puzzle.parts)}."
+        )
+    if file is not None:
+        submission = file_submission(located, located_puzzle, file)
+    else:
+        submission = solution_submission(located) if solution else own_submission(located)
+    if seed is None:
+        own = file is None and not solution
+        noted = Progress(catalog.root).part(located_puzzle.name, located.part.name).failed_seed if own else None
+        seed = secrets.randbelow(_SEEDS) if noted is None else noted
+    chosen = chosen_cases(located.part, case) if case is not None else None
+    verdict = check_part(submission, Options(seed, "software", cases=chosen), default_tools(), TorchLoading())
+    raise typer.Exit(_tell(submission, verdict, located))
+
+
+def _tell(submission: Submission, verdict: PartVerdict, located: Located) -> int:
+    failed = next((result for result in verdict.cases if not result.passed), None)
+    if verdict.state is State.unchecked:
+        typer.echo(verdict.reason or "")
+        return _UNCHECKED
+    if verdict.stage == "build":
+        typer.echo(_say("no_file", file=verdict.file, label=located.label))
+        return _NOT_PASSED
+    if failed is None:
+        typer.echo(_say("nothing"))
+        return 0
+    case = Case(inputs=failed.inputs, offset=failed.offset, **failed.params)
+    smaller = Case.of(verdict.smallest.params) if verdict.smallest is not None else case
+    return _show(submission, verdict, located, [smaller, case])
+
+
+def _show(submission: Submission, verdict: PartVerdict, located: Located, cases: list[Case]) -> int:
+    """The first of the cases that has a story."""
+    from rich.console import Console
+
+    from grader.report.story import print_story
+    from grader.story.run import tell
+
+    words = Place(located.part, located.label, verdict.file, submission.source)
+    for case in cases:
+        story = tell(words, located.part, case, submission.source, verdict.seed, default_tools())
+        if story is not None:
+            heading = _heading(located, verdict, case)
+            print_story(Console(highlight=False), story, heading, submission.text(), verdict.file, located.label)
+            return 0
+    typer.echo(_say("nobody", message=verdict.findings[0].message))
+    return 0
+
+
+def _heading(located: Located, verdict: PartVerdict, case: Case) -> str:
+    sizes = ", ".join(f"{name} = {value}" for name, value in case.params.items())
+    return _say("heading", label=located.label, part=located.part.name, sizes=sizes, seed=verdict.seed)
+
+
+def _say(key: str, **facts: object) -> str:
+    return sentence("story", key, facts=facts).replace("`", "")
