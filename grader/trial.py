@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from grader.tools import Tools
 
 DEVICE = "software"
-ORDERS = ("forward", "shuffled")
+ORDERS = ("forward", "shuffled", "reverse")
+_ALL_ORDERS = 1 << 14  # threads of a plan: a larger one runs in the first two, so that nobody waits for the third
 _LEAST_BUDGET, _LEAST_LAUNCH_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 1 << 24, 16
 
 
@@ -64,11 +65,12 @@ class Trial:
     seed: int
 
     def run(self, tools: Tools) -> Ran:
-        """Runs twice; stops after a run that shows something."""
+        """Runs in two or three orders; stops after a run that shows something."""
         begun = time.perf_counter()
         gpu = tools.software_gpu(self.build)
         ran = Ran(self._result(None))
-        for run, order in enumerate(ORDERS):
+        orders = ORDERS if sum(map(_threads, launches_of(self.plan))) <= _ALL_ORDERS else ORDERS[:2]
+        for run, order in enumerate(orders):
             memory, inputs = self._memory(run)
             result = gpu.run(
                 self.plan, memory, roles=self._roles(), order=order, seed=self._seed(run), **self._budgets()
@@ -79,7 +81,7 @@ class Trial:
             self._judge(ran, result, comparison, inputs)
             if ran.observations:
                 if run > 0 and ran.stage is Stage.compare:
-                    self._blame_what_was_kept(ran, tools)
+                    self._blame_what_was_kept(ran, run, tools)
                 break
         ran.seconds = time.perf_counter() - begun
         return ran
@@ -159,11 +161,11 @@ class Trial:
             facts=_value_facts(kind, worst, first, count),
         )
 
-    def _blame_what_was_kept(self, ran: Ran, tools: Tools) -> None:
-        """Says why only the second run is wrong: its inputs, its order, or what the first run left behind."""
-        if not self._right_on_a_fresh_device("forward", tools):
+    def _blame_what_was_kept(self, ran: Ran, run: int, tools: Tools) -> None:
+        """Says why only a later run is wrong: its inputs, its order, or what the first run left behind."""
+        if not self._right_on_a_fresh_device(run, "forward", tools):
             return  # the inputs show it, and the finding stands
-        kept = self._right_on_a_fresh_device(ORDERS[1], tools)
+        kept = self._right_on_a_fresh_device(run, ORDERS[run], tools)
         seen = ran.observations[0]
         ran.observations = [
             Observation(
@@ -175,10 +177,10 @@ class Trial:
             )
         ]
 
-    def _right_on_a_fresh_device(self, order: str, tools: Tools) -> bool:
-        memory, inputs = self._memory(1)
+    def _right_on_a_fresh_device(self, run: int, order: str, tools: Tools) -> bool:
+        memory, inputs = self._memory(run)
         gpu = tools.software_gpu(self.build)
-        result = gpu.run(self.plan, memory, roles=self._roles(), order=order, seed=self._seed(1))
+        result = gpu.run(self.plan, memory, roles=self._roles(), order=order, seed=self._seed(run))
         return not compare(self.part, self.case, inputs, memory).wrong and not self._never_written(result)
 
     def _values(self, wrong: BufferComparison, inputs: Mapping[str, torch.Tensor]) -> Values:
