@@ -4,8 +4,7 @@
 //        fast softmax, norm and attention kernel ends in these lines.
 // Given  x, rows × 32 floats, and out, rows floats, in device memory; the number of your lane and of your row; a
 //        launcher with a warp for each row, 8 warps a block, rounded up.
-// Write  the kernel's body, about 4 lines: a warp without a row leaves; each lane loads its element; five times, it
-// adds
+// Write  the kernel's body, about 4 lines: a warp without a row leaves; each lane loads its element; five times it adds
 //        what the lane 16, 8, 4, 2, 1 further up has; lane 0 writes.
 // Goal   Registers only: no shared memory, no barrier, no atomics. Loads are coalesced, and none is done twice.
 #include <cuda_runtime.h>
