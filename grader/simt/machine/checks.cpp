@@ -231,20 +231,23 @@ class PieceCheck {
     }
 
     // Are both accesses of the kind that may meet: atomic, or at least relaxed, for each other?
-    bool may_meet(Cell cell) const {
+    bool may_meet(Cell cell, bool both_write) const {
         if (!(cell & marks_.strong)) return false;
         const Stamp& then = stamp(cell);
         const bool here = then.reach != Reach::grid && then.block == warp_.block->linear;
         if (instruction_.strength.block_only && !here) return false;
-        // Lanes of one warp that rely on `volatile` rely on running in step, which no GPU promises any more.
-        return !(instruction_.strength.is_volatile && here && then.reach != Reach::block && then.warp == warp_.number);
+        // Lanes of one warp that rely on `volatile` rely on running in step, which no GPU promises any more. A flag in
+        // global memory that some of them set and all of them poll is right in any order.
+        const bool in_step = here && then.reach != Reach::block && then.warp == warp_.number;
+        return !(instruction_.strength.is_volatile && in_step && (both_write || region_.space == Space::shared));
     }
 
     void read(std::uint32_t k, int lane, bool several) {
         const Cell writer = page_.writer[k];
         const Cell mine = several ? marks_.warp_many : marks_.mine | static_cast<Cell>(lane);
         if (writer >= marks_.floor) {
-            if (!may_meet(writer) && (!ordered(writer, lane) || (several && !ordered(writer, lane == 0 ? 1 : 0))))
+            if (!may_meet(writer, false) &&
+                (!ordered(writer, lane) || (several && !ordered(writer, lane == 0 ? 1 : 0))))
                 race(k, lane, writer, page_.writer_site[k], true);
             else if (kind_ == AccessKind::read_only)
                 changed_under_promise(k, lane, writer);
@@ -271,9 +274,9 @@ class PieceCheck {
     void write(std::uint32_t k, int lane, bool same) {
         const Cell mine = marks_.mine | static_cast<Cell>(lane);
         const Cell writer = page_.writer[k], reader = page_.reader[k];
-        if (!same && !may_meet(writer) && !ordered(writer, lane))
+        if (!same && !may_meet(writer, true) && !ordered(writer, lane))
             race(k, lane, writer, page_.writer_site[k], true);
-        else if (!same && !may_meet(reader) && !ordered(reader, lane))
+        else if (!same && !may_meet(reader, false) && !ordered(reader, lane))
             race(k, lane, reader, page_.reader_site[k], false);
         // A thread's own atomic must not hide the plain store before it, which others may still come to meet.
         if (marks_.strong && writer + kCellAtomic == mine) return;
