@@ -1,0 +1,27 @@
+"""Correct kernels in many styles are right and give no finding, whichever order blocks and warps run in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.correct_kernels import CorrectKernel, Kernels, kernels_in
+
+FILES = kernels_in("correct")
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernels in FILES for kernel in kernels], ids=str)
+def test_a_correct_kernel_is_right_and_nothing_is_found(kernel: CorrectKernel) -> None:
+    kernel.assert_right()
+
+
+def test_a_wrong_result_is_not_taken_for_right() -> None:
+    kernel = FILES[0][0]
+    with pytest.raises(AssertionError):
+        replace(kernel, right=kernel.right + 1).assert_right()
+
+
+@pytest.mark.parametrize("kernels", FILES, ids=lambda kernels: kernels.source.stem)
+def test_every_entry_of_a_file_is_run(kernels: Kernels) -> None:
+    assert sorted(kernels.entries()) == sorted(kernel.name for kernel in kernels)
