@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +13,17 @@ from grader.puzzle import Case, In, Out, Part, Scalar, Tolerance, Work, f32, i32
 from grader.record import record
 from grader.simt.execution import Watch
 from grader.simt.software import RunResult, SoftwareGPU
+from tests.marked_kernels import marked_kernels
 
 SOURCE = Path(__file__).parent / "kernels" / "faults.cu"
 _N = 100
 
 
-def kernels() -> dict[str, set[tuple[str, int]]]:
-    """Kernel → the (kind, line) pairs that its comments name."""
-    found: dict[str, set[tuple[str, int]]] = {}
-    name = ""
-    for number, line in enumerate(SOURCE.read_text().splitlines(), 1):
-        if match := re.match(r"__global__ void (\w+)", line):
-            name = match[1]
-            found[name] = set()
-        if (match := re.search(r"// -> (\w+)", line)) and name:
-            found[name].add((match[1], number))
-    return found
-
-
-KERNELS = kernels()
+# Kernel → the (kind, line) pairs that its comments name.
+KERNELS = {
+    kernel.name: {(kind, line) for line, kinds in kernel.marks.items() for kind in kinds}
+    for kernel in marked_kernels(SOURCE)
+}
 FAULTY = sorted(name for name, marks in KERNELS.items() if marks)
 SOUND = sorted(name for name, marks in KERNELS.items() if not marks)
 
