@@ -290,11 +290,11 @@ class _PartCheck:
 
     def _shrink(self, built: Build) -> None:
         """Looks for the smallest case that fails: only where one did, and where the part's own cases were asked for."""
-        wanted = self.options.shrink and self.options.cases is None and not self.submission.is_untouched()
+        wanted = self.options.shrink > 0 and self.options.cases is None and not self.submission.is_untouched()
         if self.failing is not None and wanted:
             begun = time.perf_counter()
             label, seed = self.submission.located.label, self.options.seed
-            self.smallest = smallest_case(self.part, label, built, self.failing, seed, self.tools)
+            self.smallest = smallest_case(self.part, label, built, self.failing, seed, self.tools, self.options.shrink)
             self._spent("shrink", begun)
 
     # ---- once all cases are right ----

@@ -251,32 +251,47 @@ class _Search:
             params = smaller
 
     def _all_small(self, params: Params) -> Params:
-        largest = max(int(params[axis.names[0]]) for axis in self.axes)
-        for value in _Axis((), 1, 1, largest).telling(largest, self.tiles):
+        def together(value: int) -> Params:
             small = dict(params)
             for axis in self.axes:
                 small = _with(small, axis, min(int(params[axis.names[0]]), axis.near(value)))
-            if self.fails(small):
-                return small
-        return params
+            return small
+
+        largest = max(int(params[axis.names[0]]) for axis in self.axes)
+        values = _Axis((), 1, 1, largest).telling(largest, self.tiles)
+        _, fails = _halved(values, lambda value: self.fails(together(value)))
+        return together(values[fails]) if fails < len(values) else params
 
     def _one_small(self, params: Params, axis: _Axis) -> Params:
+        """Halves the way to the smallest first, as if all above it failed; then tries what lies below all the same."""
         current = int(params[axis.names[0]])
-        below = axis.least - axis.step
+
+        def fails_at(value: int) -> bool:
+            return self.fails(_with(params, axis, value))
+
+        values = axis.telling(current, self.tiles)
+        below, first = _halved(values, fails_at)
+        current = values[first] if first < len(values) else current
+        current = self._between(axis, values[below] if below >= 0 else axis.least - axis.step, current, fails_at)
+        passed = axis.least - axis.step
         for value in axis.telling(current, self.tiles):
-            if self.fails(_with(params, axis, value)):
-                current = value
+            if fails_at(value):
+                current = self._between(axis, passed, value, fails_at)
                 break
-            below = value
-        while current - below > axis.step:  # between a size that passes and one that fails
-            middle = axis.near((below + current) // 2)
-            if middle in (below, current):
+            passed = value
+        return _with(params, axis, current)
+
+    def _between(self, axis: _Axis, below: int, fails: int, fails_at: Callable[[int], bool]) -> int:
+        """A size that fails, its neighbour below right, between one that is right and one that fails."""
+        while fails - below > axis.step:
+            middle = axis.near((below + fails) // 2)
+            if middle in (below, fails):
                 break
-            if self.fails(_with(params, axis, middle)):
-                current = middle
+            if fails_at(middle):
+                fails = middle
             else:
                 below = middle
-        return _with(params, axis, current)
+        return fails
 
     # ---- what is around the smallest ----
 
@@ -320,6 +335,22 @@ class _Search:
 
     def _passes_at(self, axis: _Axis, params: Params, value: int) -> bool:
         return axis.least <= value <= axis.most and self.passes(_with(params, axis, value))
+
+
+def _halved(values: Sequence[int], fails: Callable[[int], bool]) -> tuple[int, int]:
+    """Places, side by side, of a value that passes (-1: none) and one that fails (the length: none); the first value is
+    tried first.
+    """
+    if values and fails(values[0]):
+        return -1, 0
+    below, first = min(0, len(values) - 1), len(values)
+    while first - below > 1:
+        middle = (below + first) // 2
+        if fails(values[middle]):
+            first = middle
+        else:
+            below = middle
+    return below, first
 
 
 def _with(params: Params, axis: _Axis, value: int) -> Params:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from grader.build import Build
     from grader.tools import Tools
 
-SECONDS = 2.0
-_SLOW_BUILD, _SECONDS_AFTER_IT = 2.0, 1.0
+_SLOW_BUILD, _AFTER_IT = 2.0, 0.5  # seconds, and how much of the time is left then
 
 # What has nothing to do with sizes, what is slow to show itself, and what nobody has seen fail.
 _NOT_SHRUNK = (
@@ -41,15 +40,18 @@ class Failing:
     right: Sequence[Case]
 
 
-def smallest_case(part: Part, label: str, built: Build, failing: Failing, seed: int, tools: Tools) -> Smallest | None:
-    """None where there is nothing to add to the case itself. Takes `SECONDS` at most, less after a slow build."""
+def smallest_case(
+    part: Part, label: str, built: Build, failing: Failing, seed: int, tools: Tools, seconds: float
+) -> Smallest | None:
+    """None where there is nothing to add to the case itself. Takes `seconds` at most, less after a slow build."""
     if failing.kind in _NOT_SHRUNK:
         return None
 
     def probe(case: Case) -> str | None:
         return _kind_of(part, built, case, seed, tools)
 
-    seconds = _SECONDS_AFTER_IT if not built.cached and built.seconds > _SLOW_BUILD else SECONDS
+    if not built.cached and built.seconds > _SLOW_BUILD:
+        seconds *= _AFTER_IT
     blocks = {extent for launch in failing.launches for extent in (*launch.block, launch.block[0] * launch.block[1])}
     shrunk = shrink(
         part, failing.case, failing.kind, probe, right=failing.right, blocks=sorted(blocks), seconds=seconds

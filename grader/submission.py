@@ -9,6 +9,8 @@ from pathlib import Path
 from grader.catalog import Located, UsageError, emptied, is_untouched
 from grader.puzzle import Case
 
+SECONDS = 2.0  # that a learner waits for the smallest case that fails
+
 
 @dataclass(frozen=True)
 class Submission:
@@ -36,12 +38,12 @@ class Submission:
 
 @dataclass(frozen=True)
 class Options:
-    """How to judge: `cases`, as (group, case), replaces the part's own; `everything` goes on after a failed case; with
-    `shrink` the smallest case that fails is looked for, unless cases are given.
+    """How to judge: `cases`, as (group, case), replaces the part's own; `everything` goes on after a failed case; for
+    up to `shrink` seconds the smallest case that fails is looked for, unless cases are given.
     """
 
     seed: int
     device: str = "auto"
     everything: bool = False
     cases: Sequence[tuple[str, Case]] | None = None
-    shrink: bool = True
+    shrink: float = SECONDS

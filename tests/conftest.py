@@ -38,7 +38,7 @@ def judge() -> Judge:
 
     def judged(part: Located, source: Path, *, cases: Sequence[tuple[str, Case]] | None = None) -> PartVerdict:
         submission = Submission(part, source, source.name, is_solution=source == part.solution_path)
-        return check_part(submission, Options(seed=SEED, cases=cases, shrink=False), tools, loading)
+        return check_part(submission, Options(seed=SEED, cases=cases, shrink=0), tools, loading)
 
     return judged
 

@@ -141,9 +141,7 @@ def judge(tmp_path: Path) -> Callable[..., PartVerdict]:
         path = folder / "1_add.cu"
         path.write_text(source + REST)
         submission = Submission(located, path, "puzzles/1_add.cu")
-        verdict = check_part(
-            submission, Options(**({"seed": 7, "shrink": False} | options)), pretended.tools(), loading
-        )
+        verdict = check_part(submission, Options(**({"seed": 7, "shrink": 0} | options)), pretended.tools(), loading)
         validated(Verdict("puzzle_01_add", "Add", (verdict,)).to_json())
         return verdict
 
@@ -430,7 +428,7 @@ def short(least: int) -> Callable[[Memory, int], None]:
 
 
 def test_the_smallest_case_that_fails_is_found_and_said(judge: Callable[..., PartVerdict]) -> None:
-    verdict = judge(Pretended(short(100)), shrink=True)
+    verdict = judge(Pretended(short(100)), shrink=60)
     assert verdict.smallest is not None
     assert verdict.smallest.params == {"n": 100}
     assert verdict.smallest.kind == verdict.findings[0].kind == "wrong_values"
@@ -454,7 +452,7 @@ def test_the_smallest_case_that_fails_is_found_and_said(judge: Callable[..., Par
 def test_nothing_is_shrunk_without_need(
     judge: Callable[..., PartVerdict], pretended: Pretended, options: dict[str, Any]
 ) -> None:
-    verdict = judge(pretended, shrink=True, **options)
+    verdict = judge(pretended, shrink=60, **options)
     assert verdict.smallest is None
     assert "shrink" not in verdict.seconds or verdict.state is State.unchecked
     assert {n for n, _ in pretended.recorded} <= {256, 257, 5, 0, 1 << 20}

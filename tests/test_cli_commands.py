@@ -377,7 +377,9 @@ def test_no_argument_is_help() -> None:
     assert "check" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["check", "list", "hint", "reset", "solution", "explain", "plan", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["check", "debug", "list", "hint", "reset", "solution", "explain", "plan", "doctor"]
+)
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert grader(command, "--help") == 0
     shown = capsys.readouterr().out

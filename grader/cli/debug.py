@@ -19,6 +19,7 @@ from grader.tools import TorchLoading, default_tools
 from grader.verdict import PartVerdict, State
 
 _SEEDS = 1_000_000
+_SECONDS = 10.0  # for the smallest case: whoever asks for a story wants a short one
 _NOT_PASSED, _UNCHECKED = 1, 3
 
 
@@ -54,7 +55,9 @@ def debug(
         noted = Progress(catalog.root).part(located_puzzle.name, located.part.name).failed_seed if own else None
         seed = secrets.randbelow(_SEEDS) if noted is None else noted
     chosen = chosen_cases(located.part, case) if case is not None else None
-    verdict = check_part(submission, Options(seed, "software", cases=chosen), default_tools(), TorchLoading())
+    verdict = check_part(
+        submission, Options(seed, "software", cases=chosen, shrink=_SECONDS), default_tools(), TorchLoading()
+    )
     raise typer.Exit(_tell(submission, verdict, located))
 
 
