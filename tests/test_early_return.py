@@ -10,6 +10,7 @@ RETURNS = {
     "on one line": "if (i >= n) return;",
     "on two lines": "if (i >= n)\n    return;",
     "in braces": "if (i >= n) {\n    return;\n}",
+    "after some work": "if (i >= n) {\n    out[i] = 0;\n    return;\n}",
     "with calls in the condition": "if (min(i, f(j)) >= n || (i & 1)) return;",
     "with a comment": "if (i >= n) /* no element */ return;  // if (i < n)",
     "in a loop": "for (;;) if (done(i)) return;",
@@ -38,6 +39,16 @@ def test_an_early_return_is_no_finding(statement: str) -> None:
 @pytest.mark.parametrize("statement", WAYS_ROUND.values(), ids=WAYS_ROUND.keys())
 def test_a_way_round_a_barrier_is_one(statement: str) -> None:
     assert without_early_returns(findings("left"), f"// one\n// two\n    {statement}\n") == findings("left")
+
+
+def test_work_behind_a_barrier_may_be_that_of_a_thread_that_returned_early() -> None:
+    source = "// one\nif (done) {\n    *to = a;\n    return;\n}\n\n\n\n    __syncthreads();\n*to = b;\n"
+    assert without_early_returns(findings("behind"), source) == []
+
+
+def test_else_it_tells_that_the_thread_went_past() -> None:
+    for source in ("\nif (i >= n) return;\n", "\nif (t < 32) {\n    __syncthreads();\n    return;\n}\n", "\n\n"):
+        assert without_early_returns(findings("behind"), source) == findings("behind")
 
 
 def test_other_findings_stay_whatever_the_source_says() -> None:

@@ -95,17 +95,17 @@ struct AddPair {
 // The word at one lane's address, between its bounds and checked; null after a report.
 template <class Body>
 void at_lane(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window,
-             std::uint32_t bytes, Body&& body) {
+             std::uint32_t bytes, AccessKind kind, Body&& body) {
     const Target place = resolve(warp, instruction, address, window, bytes);
     std::byte* memory = place_of(warp, instruction, lane, place, address, bytes, true);
     if (!memory) return;
     if (!place.region) {  // a thread's own memory: nobody else can come between
-        check_local(warp, instruction, lane, place, address, bytes, false);
+        check_local(warp, instruction, lane, place, address, bytes, kind == AccessKind::write);
         body(memory);
         return;
     }
     const RangeLock lock(warp, *place.region, place.offset, bytes);
-    check_piece(warp, instruction, *place.region, place.offset, bytes, lane, AccessKind::atomic, false, nullptr);
+    check_piece(warp, instruction, *place.region, place.offset, bytes, lane, kind, false, nullptr);
     exchange(warp, lane, *place.region, address, instruction);
     body(memory);
 }
@@ -125,14 +125,14 @@ void in_turn(const Warp& warp, Body&& body) {
 
 // `compute(old, lane)` gives the new value; the old one goes to operand 0 where there is a result.
 template <Window W, class T, class Compute>
-void atomic(Warp& warp, const Instruction& instruction, bool has_result, Compute&& compute) {
+void atomic(Warp& warp, const Instruction& instruction, bool has_result, AccessKind kind, Compute&& compute) {
     const Access access = access_of(warp, instruction, instruction.operand[has_result ? 1 : 0], sizeof(T));
     count_access(warp, instruction, access, sizeof(T), resolve(warp, instruction, access.start, W, sizeof(T)).window,
                  Traffic::atomic);
     const Watch watch(warp, instruction, access, W, sizeof(T), true);
     alignas(64) std::array<Bits<T>, kLanes> result{};
     in_turn(warp, [&](int lane) {
-        at_lane(warp, instruction, lane, access.address(lane), W, sizeof(T), [&](std::byte* memory) {
+        at_lane(warp, instruction, lane, access.address(lane), W, sizeof(T), kind, [&](std::byte* memory) {
             T old;
             std::memcpy(&old, memory, sizeof old);
             const T fresh = compute(old, lane);
@@ -159,7 +159,10 @@ void update(Warp& warp, const Instruction& instruction) {
     // A copy: the result may go to the register that an operand came from.
     alignas(64) std::array<Bits<T>, kLanes> values;
     std::copy_n(warp.source<Bits<T>>(instruction.operand[HasResult ? 2 : 1]), kLanes, values.begin());
-    atomic<W, T>(warp, instruction, HasResult,
+    // An exchange whose old value nobody wants stores, and reads nothing.
+    const bool wanted = HasResult && instruction.operand[0] != warp.frame->function->register_bytes();
+    const AccessKind kind = std::is_same_v<F, Exchange> && !wanted ? AccessKind::write : AccessKind::atomic;
+    atomic<W, T>(warp, instruction, HasResult, kind,
                  [&](T old, int lane) { return F{}(old, operand_value<T>(values.data(), lane)); });
 }
 
@@ -167,7 +170,7 @@ template <Window W, class T>
 void compare_and_swap(Warp& warp, const Instruction& instruction) {
     const auto* expected = warp.source<Bits<T>>(instruction.operand[2]);
     const auto* wanted = warp.source<Bits<T>>(instruction.operand[3]);
-    atomic<W, T>(warp, instruction, true, [&](T old, int lane) {
+    atomic<W, T>(warp, instruction, true, AccessKind::atomic, [&](T old, int lane) {
         return old == operand_value<T>(expected, lane) ? operand_value<T>(wanted, lane) : old;
     });
 }

@@ -49,6 +49,7 @@ inline bool is_settled_row(const Warp& warp, const Region& region, std::uint64_t
     if (!page) return false;
     const Cell many = region.space == Space::shared ? warp.block->many_stamp << kCellShift
                                                     : warp.block->launch->grid_stamp << kCellShift;
+    if (many == 0) return false;  // no other warp has come yet
     const Cell* reader = &page->reader[offset % kPageBytes / 4];
     std::uint32_t other = 0;
     for (int k = 0; k < kLanes; ++k) other |= reader[k] ^ many;
@@ -62,7 +63,8 @@ inline bool settle_word(Warp& warp, Region& region, std::uint64_t offset, std::u
     const std::uint64_t k = offset % kPageBytes / 4;
     const Cell all = (warp.stamp + 1) << kCellShift;
     Cell& reader = page.reader[k];
-    if (reader == all || reader == warp.block->many_stamp << kCellShift) return true;
+    const Cell many = warp.block->many_stamp << kCellShift;
+    if (reader == all || (reader == many && many != 0)) return true;
     if (reader >= warp.block->floor) return false;
     reader = all;
     page.reader_site[k] = site;

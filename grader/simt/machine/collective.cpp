@@ -48,8 +48,8 @@ void shuffle(Warp& warp, const Instruction& instruction) {
     const auto* clamp = warp.source<std::uint32_t>(instruction.operand[first + 2]);
     const LaneMask defined = Tracked ? warp.predicate(instruction.operand[7]) : kAllLanes;
     alignas(64) std::array<std::uint32_t, kLanes> result{};
-    // A mask that is a number is meant to name all lanes; where it is computed, a value may come from none if nobody uses
-    // it then, which is what is tracked.
+    // A mask that is a number is meant to name all lanes; where it is computed, a value may come from none if nobody
+    // uses it then, which is what is tracked.
     const bool all_meant = instruction.operand[first + 3] & kConstantFile;
     LaneMask in_range = 0, result_defined = 0;
     for_each_lane(warp.mask, [&](int lane) {

@@ -215,6 +215,7 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
     const std::uint64_t wanted =
         std::clamp<std::uint64_t>(options.workers, 1, std::min<std::uint64_t>(launch.blocks, 256));
     launch.parallel = wanted > 1;
+    launch.workers = wanted;
     std::vector<std::unique_ptr<Worker>> workers;
     for (std::uint64_t i = 0; i < wanted; ++i) workers.push_back(std::make_unique<Worker>(*program_));
     workers[0]->next_stamp = std::exchange(spare_first_, 0);

@@ -67,6 +67,7 @@ struct Launch {
     std::atomic<std::uint64_t> issued{0};
     std::atomic<bool> stop{false};  // a fault after which nothing sensible can run
     bool parallel = false;
+    std::size_t workers = 1;
     std::atomic<int> advancing{0};        // workers that are not just going round loops
     std::atomic<bool> fenced{false};      // some thread has: from now on strong accesses are followed
     std::atomic<bool> order_lost{false};  // more was published than is kept: no more races between blocks are told

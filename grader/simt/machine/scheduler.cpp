@@ -19,7 +19,7 @@ namespace simt {
 namespace {
 
 constexpr std::size_t kMostResidentBytes = 256u << 20;
-constexpr std::size_t kMostResidentBlocks = 64;  // of one worker, while they wait for each other
+constexpr std::size_t kMostResidentBlocks = 4096;  // of a launch, while they wait for each other
 
 enum class Outcome : std::uint8_t { done, waiting, turn_over, stopped };
 
@@ -132,7 +132,6 @@ void start_warp(Warp& warp, ThreadBlock& block, Worker& worker, std::uint32_t nu
     warp.order.reset();
     warp.instructions = warp.accounted = 0;
     warp.parked.clear();
-    warp.passed.clear();
     Frame& frame = first_frame(warp);
     warp.enter(frame);
     warp.groups.assign(1, {&frame, 0, warp.alive, 0, 0});
@@ -290,7 +289,7 @@ class BlockRunner {
     // A fresh block while there are some and room for them, else one that waits, else none.
     std::unique_ptr<ThreadBlock> next() {
         const bool more = launch_.next_block.load(std::memory_order_relaxed) < launch_.blocks;
-        const bool room = waiting_.size() < kMostResidentBlocks && held_ < kMostResidentBytes;
+        const bool room = waiting_.size() < kMostResidentBlocks / launch_.workers && held_ < kMostResidentBytes;
         const std::uint64_t n = more && (room || waiting_.empty()) ? launch_.next_block.fetch_add(1) : launch_.blocks;
         std::unique_ptr<ThreadBlock> block;
         if (n < launch_.blocks) {

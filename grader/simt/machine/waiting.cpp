@@ -18,7 +18,7 @@ LaneMask mask_of(const Warp& warp, const Block& block, int lane) {
 // Do the lanes that wait as `a` says wait for the same as those of `b`? `__syncwarp` may stand on different lines.
 bool together(const Parked& a, const Parked& b) {
     if (!a.for_warp || !b.for_warp || a.mask != b.mask) return false;
-    return (a.frame == b.frame && a.at == b.at) || (a.block().is_warp_barrier && b.block().is_warp_barrier);
+    return &a.block() == &b.block() || (a.block().is_warp_barrier && b.block().is_warp_barrier);
 }
 
 LaneMask come_for(const Warp& warp, const Parked& one) {
@@ -57,6 +57,22 @@ void synchronise(Warp& warp, LaneMask lanes) {
     if (all) warp.sync_floor = warp.worker->next_stamp;
 }
 
+// The registers of `lanes` go from one frame of a function to another.
+void copy_lanes(const Frame& from, Frame& to, LaneMask lanes) {
+    const Function& function = *from.function;
+    const auto copy = [&](std::size_t start, std::size_t slots, std::size_t width) {
+        for (std::size_t slot = 0; slot < slots; ++slot)
+            for_each_lane(lanes, [&](int lane) {
+                const std::size_t at = start + (slot * kLanes + static_cast<std::size_t>(lane)) * width;
+                std::memcpy(to.registers.data() + at, from.registers.data() + at, width);
+            });
+    };
+    copy(0, function.n32, 4);
+    copy(std::size_t{function.n32} * 4 * kLanes, function.n64, 8);
+    for (std::size_t i = kFirstPredicate; i < to.predicates.size(); ++i)
+        to.predicates[i] = (to.predicates[i] & ~lanes) | (from.predicates[i] & lanes);
+}
+
 // Runs the instruction for `lanes`, which have come together under `mask`.
 void run_collective(Warp& warp, const Block& block, LaneMask lanes, LaneMask mask) {
     const Instruction& instruction = block.last;
@@ -71,15 +87,22 @@ void run_collective(Warp& warp, const Block& block, LaneMask lanes, LaneMask mas
     instruction.run(warp, instruction);
 }
 
-// Lets all that wait together with `first` go on.
+// Lets all that wait together with `first` go on. Lanes that called the function from different places have frames of
+// their own: the instruction runs on the first one's, and the others get back what is theirs.
 void release(Warp& warp, Parked first) {
     const LaneMask come = come_for(warp, first);
     std::vector<Parked> released;
     for (const Parked& parked : warp.parked)
         if (together(parked, first)) released.push_back(parked);
     std::erase_if(warp.parked, [&](const Parked& parked) { return together(parked, first); });
+    const auto for_other_frames = [&](auto&& body) {
+        for (const Parked& parked : released)
+            if (parked.frame != first.frame && parked.frame->function == first.frame->function) body(parked);
+    };
+    for_other_frames([&](const Parked& parked) { copy_lanes(*parked.frame, *first.frame, parked.lanes); });
     warp.enter(*first.frame);
     run_collective(warp, first.block(), come, first.mask);
+    for_other_frames([&](const Parked& parked) { copy_lanes(*first.frame, *parked.frame, parked.lanes); });
     for (const Parked& parked : released) join(warp, {parked.frame, parked.block().next, parked.lanes, 0, parked.at});
 }
 
@@ -184,27 +207,8 @@ void report_passers(ThreadBlock& block, std::uint32_t id) {
             const bool left = known->second == Passing::left_before;
             const std::uint16_t site =
                 left ? worked.last.site : function.instructions[worked.first + worked.count - 1].site;
-            report_divergence(warp, parked, site, ended.thread, left ? "left" : "");
+            report_divergence(warp, parked, site, ended.thread, left ? "left" : "behind");
         });
-}
-
-// Nor need lanes come that ended; but lanes of one warp go to a barrier together, as often as each other.
-void report_leavers(ThreadBlock& block, std::uint32_t id) {
-    for_each_waiting(block, id, [&](Warp& warp, const Parked& parked) {
-        for (const Passed& passed : warp.passed)
-            if (const LaneMask left = passed.lanes & warp.born & ~warp.alive;
-                passed.barrier == &parked.block() && left != 0 && parked.block().aligned)
-                report_divergence(warp, parked, 0, thread_in_block(warp, first_lane(left)));
-    });
-}
-
-void note_passed(Warp& warp, const Parked& parked) {
-    for (Passed& passed : warp.passed)
-        if (passed.barrier == &parked.block()) {
-            passed.lanes |= parked.lanes;
-            return;
-        }
-    warp.passed.push_back({&parked.block(), parked.lanes});
 }
 
 // What a barrier with a reduction gives all its threads.
@@ -243,7 +247,6 @@ void pass(ThreadBlock& block, std::uint32_t id) {
     for (Warp& warp : block.warps) {
         for (const Parked& parked : warp.parked)
             if (!parked.for_warp && parked.barrier == id) {
-                note_passed(warp, parked);
                 join(warp, {parked.frame, parked.block().next, parked.lanes, 0, parked.at});
             }
         std::erase_if(warp.parked, [id](const Parked& parked) { return !parked.for_warp && parked.barrier == id; });
@@ -337,7 +340,6 @@ bool release_barriers(ThreadBlock& block) {
         if (here.wanted == 0) {
             report_different_lines(block, id);
             report_passers(block, id);
-            report_leavers(block, id);
         }
         pass(block, id);
     }

@@ -107,12 +107,6 @@ struct Parked {
     const Block& block() const { return frame->function->blocks[at]; }
 };
 
-// Lanes that have come through a barrier, at least once.
-struct Passed {
-    const Block* barrier;
-    LaneMask lanes;
-};
-
 // Lanes that ended, and the last block in which they did anything.
 struct Ended {
     const Function* function;
@@ -138,7 +132,6 @@ struct Warp {
     std::uint64_t instructions = 0, accounted = 0;  // issued; added to the launch's total already
     std::vector<Group> groups;
     std::vector<Parked> parked;
-    std::vector<Passed> passed;
     Frame* frame = nullptr;                      // whose registers `files` and `predicates` are
     std::vector<std::unique_ptr<Frame>> frames;  // the kernel's own first
     std::array<LocalMemory, kLanes> local;
