@@ -232,7 +232,7 @@ def _race(seen: Observation, facts: Facts) -> str:
 
 def _race_why(seen: Observation, facts: Facts) -> str:
     other_block, other = _coordinates(seen, "other_block"), _coordinates(seen, "other_thread")
-    if other_block not in (None, seen.block):
+    if seen.facts.get("between_blocks") or other_block not in (None, seen.block):
         return "other_block"
     if seen.thread is None or other is None or "block_size" not in facts:
         return "same_block"

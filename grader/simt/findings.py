@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Coordinates = tuple[int, int, int]
@@ -57,10 +57,29 @@ def device_findings(
 
 def _causes(found: list[DeviceFinding]) -> list[DeviceFinding]:
     """Without what only follows from a race: a value that the same line reads before it is written, in some orders."""
+    found = _one_a_pair(found)
     racy = {(f.facts.get("region"), line) for f in found if f.kind == "data_race" for line in (f.line, f.other_line)}
     return [
         f for f in found if f.kind != "uninitialised_read" or (f.facts.get("region", "register"), f.line) not in racy
     ]
+
+
+def _one_a_pair(found: list[DeviceFinding]) -> list[DeviceFinding]:
+    """Races of the same two lines are one, whichever of them came second; the one that names both threads is told."""
+    pairs: dict[tuple[object, ...], DeviceFinding] = {}
+    rest = []
+    for finding in found:
+        if finding.kind != "data_race":
+            rest.append(finding)
+            continue
+        lines = sorted((finding.line or 0, finding.other_line or 0))
+        key = (*lines, finding.facts.get("region"))
+        known = pairs.get(key)
+        first, second = (known, finding) if known is not None else (finding, None)
+        if second is not None and "other_thread" in second.facts and "other_thread" not in first.facts:
+            first, second = second, first
+        pairs[key] = first if second is None else replace(first, count=first.count + second.count)
+    return [*pairs.values(), *rest]
 
 
 # What a learner should look at first: an access outside a buffer explains the values, races and loops that follow.
@@ -132,7 +151,7 @@ def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], budgets: Budgets) 
         facts["alignment"] = raw["bytes"]
     if raw["other_line"] is not None or "other_thread" in raw:
         facts["other_write"] = raw["other_write"]
-        facts |= {name: raw[name] for name in ("other_block", "other_thread") if name in raw}
+        facts |= {name: raw[name] for name in ("other_block", "other_thread", "between_blocks") if name in raw}
         if kind == "read_only_violation":
             facts["variant"] = "nc"
     return facts

@@ -33,6 +33,7 @@ from grader.simt.program import (
 )
 from grader.simt.propagate import COPIES, drop_unused, propagate_copies
 from grader.simt.ptx_reader import read_ptx
+from grader.simt.swap_loops import relax_first_loads
 from grader.simt.track import insert_tracking
 from grader.simt.undefined import may_miss
 
@@ -85,6 +86,7 @@ class _ModuleLowering:
         drop_unused(blocks)
         if not all(block.ops for block in blocks):
             blocks = simplify(blocks)
+        relax_first_loads(blocks)
         follow = unsafe or any(may_miss(op) for block in blocks for op in block.ops)
         return blocks, insert_tracking(blocks, code, Flow(blocks, entry), self.intern) if follow else []
 

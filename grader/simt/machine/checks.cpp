@@ -310,6 +310,7 @@ class PieceCheck {
         const Stamp& then = stamp(other);
         finding.other_site = site;
         finding.other_atomic = other & kCellAtomic;
+        finding.between_blocks = then.reach == Reach::grid || then.block != warp_.block->linear;
         finding.other_known = then.reach == Reach::thread;
         finding.other_block = then.reach == Reach::grid ? 0 : then.block;
         finding.other_thread = then.warp * kLanes + (other & kCellLane);

@@ -30,11 +30,11 @@ Source shuffle_source(int lane, std::uint32_t b, std::uint32_t clamp) {
     return {in_range ? from : lane, in_range};
 }
 
-void report_source(Warp& warp, const Instruction& instruction, int lane, int from) {
+void report_source(Warp& warp, const Instruction& instruction, int lane, int from, LaneMask named) {
     Finding finding;
     finding.fault = Fault::bad_sync_mask;
     finding.text = "source";
-    finding.mask = warp.mask;
+    finding.mask = named;
     finding.lanes = 1u << from;
     report(warp, instruction, lane, std::move(finding));
 }
@@ -48,6 +48,7 @@ void shuffle(Warp& warp, const Instruction& instruction) {
     const auto* clamp = warp.source<std::uint32_t>(instruction.operand[first + 2]);
     const LaneMask defined = Tracked ? warp.predicate(instruction.operand[7]) : kAllLanes;
     alignas(64) std::array<std::uint32_t, kLanes> result{};
+    const auto* named = warp.source<std::uint32_t>(instruction.operand[first + 3]);
     // A mask that is a number is meant to name all lanes; where it is computed, a value may come from none if nobody
     // uses it then, which is what is tracked.
     const bool all_meant = instruction.operand[first + 3] & kConstantFile;
@@ -58,7 +59,9 @@ void shuffle(Warp& warp, const Instruction& instruction) {
         in_range |= static_cast<LaneMask>(source.in_range) << lane;
         const bool takes_part = warp.mask >> source.lane & 1u;
         result_defined |= static_cast<LaneMask>(takes_part && (defined >> source.lane & 1u)) << lane;
-        if (!takes_part && all_meant) report_source(warp, instruction, lane, source.lane);
+        // A source that the mask names has been told as absent, unless it never was.
+        const bool told = named[lane] & warp.born & 1u << source.lane;
+        if (!takes_part && all_meant && !told) report_source(warp, instruction, lane, source.lane, named[lane]);
     });
     warp.assign(instruction.operand[0], result.data());
     warp.set_predicate(instruction.operand[1], in_range);

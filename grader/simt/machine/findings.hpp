@@ -39,6 +39,7 @@ struct Finding {
     std::uint64_t region_bytes = 0;
     std::uint32_t bytes = 0;  // of the access
     bool write = false, other_write = false, other_atomic = false;
+    bool between_blocks = false;
     bool other_known = false;  // other_block and other_thread name one thread
     std::uint64_t other_block = 0;
     std::uint32_t other_thread = 0;

@@ -37,6 +37,7 @@ void finding_json(Json& json, const Launch& launch, const Finding& finding) {
         triple(json, "other_block", finding.other_block, launch.grid);
         triple(json, "other_thread", finding.other_thread, launch.block);
     }
+    if (finding.fault == Fault::data_race) json.field("between_blocks", finding.between_blocks);
     if (finding.fault == Fault::bad_sync_mask) json.field("mask", finding.mask).field("lanes", finding.lanes);
     if (finding.fault == Fault::deadlock) json.field("waiting", finding.waiting).field("wanted", finding.wanted);
     json.field("text", finding.text).field("count", finding.count).field("blocks", finding.blocks).close('}');
