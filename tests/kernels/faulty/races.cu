@@ -282,6 +282,36 @@ __global__ void volatile_and_syncwarp_ok(const int* x, int* out, int n) {
 }
 ENTRY(volatile_and_syncwarp_ok, 1, 64)
 
+// All lanes read, all lanes write: in step, as it looks, and nothing says so.
+__global__ void shifted_in_step(const int* x, int* out, int n) {
+    __shared__ int tile[64];
+    const int t = threadIdx.x;
+    tile[t] = x[t];
+    __syncthreads();
+    if (t < 32) {
+        const int other = tile[t + 16];  // -> data_race
+        tile[t] = other + 1;             // -> data_race
+    }
+    __syncthreads();
+    out[t] = tile[t];
+}
+ENTRY(shifted_in_step, 1, 64)
+
+__global__ void shifted_with_syncwarp_ok(const int* x, int* out, int n) {
+    __shared__ int tile[64];
+    const int t = threadIdx.x;
+    tile[t] = x[t];
+    __syncthreads();
+    if (t < 32) {
+        const int other = tile[t + 16];
+        __syncwarp();
+        tile[t] = other + 1;
+    }
+    __syncthreads();
+    out[t] = tile[t];
+}
+ENTRY(shifted_with_syncwarp_ok, 1, 64)
+
 __global__ void syncwarp_for_a_block(const int* x, int* out, int n) {
     __shared__ int tile[128];
     const int t = threadIdx.x;
