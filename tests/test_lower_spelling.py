@@ -81,12 +81,11 @@ COMPARISONS = [
     ("setp.lt.s32 _|%p9, %r1, %r2;", "setp.lt.s32 _, p, r, r"),
     ("setp.lt.and.s32 %p0, %r1, %r2, !%p1;", "setp.lt.and.s32 p, _, r, r, !p"),
     ("setp.eq.or.ftz.f32 %p0|%p9, %f1, %f2, %p1;", "setp.eq.or.ftz.f32 p, p, r, r, p"),
-    ("set.eq.u32.f32 %r0, %f1, %f2;", "set.eq.u32.f32 r, r, r"),
+    ("set.eq.u32.f16x2 %r0, %r1, %r2;", "set.eq.u32.f16x2 r, r, r"),
     ("selp.b32 %r0, 1, 2, %p1;", "selp.b32 r, 0x1, 0x2, p"),
     ("selp.f32 %f0, %f1, 0f00000000, !%p1;", "selp.b32 r, r, 0x0, !p"),
     ("selp.f64 %fd0, %fd1, %fd2, %p1;", "selp.b64 d, d, d, p"),
     ("selp.u16 %rs0, %rs1, %rs2, %p1;", "selp.b32 r, r, r, p"),
-    ("slct.s32.f32 %r0, %r1, %r2, %f1;", "slct.s32.f32 r, r, r, r"),
     ("testp.finite.f32 %p0, %f1;", "testp.finite.f32 p, r"),
     ("isspacep.shared %p0, %rd1;", "isspacep.shared p, d"),
 ]
@@ -225,6 +224,13 @@ SEVERAL = [
     ("setp.eq.s32 %p0, %r1, 0; @%p0 trap;", ["setp.eq.b32 p, _, r, 0x0", "@p trap"]),
     ("@!%p1 mov.u32 %r0, 5;", ["@!p mov.b32 r, 0x5"]),
     ("prefetch.global.L2 [%rd1];", []),
+    ("pmevent 3;", []),
+    ("mov.u32 %r0, %clusterid.x;", ["mov.clusterid.x r"]),
+    ("@%p1 brkpt;", ["@p trap"]),
+    ("set.eq.u32.f32 %r0, %f1, %f2;", ["setp.eq.f32 p, _, r, r", "selp.b32 r, 0xffffffff, 0x0, p"]),
+    ("set.lt.and.f32.s32 %f0, %r1, %r2, !%p1;", ["setp.lt.and.s32 p, _, r, r, !p", "selp.b32 r, 0x3f800000, 0x0, p"]),
+    ("slct.s32.f32 %r0, %r1, %r2, %f1;", ["setp.ge.f32 p, _, r, 0x0", "selp.b32 r, r, r, p"]),
+    ("slct.f64.s32 %fd0, %fd1, %fd2, %r1;", ["setp.ge.s32 p, _, r, 0x0", "selp.b64 d, d, d, p"]),
 ]
 
 
@@ -236,7 +242,7 @@ def test_some_take_several_operations(ptx: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     "ptx",
     [
-        "vabsdiff4.u32.u32.u32 %r0, %r1, %r2, 0;",
+        "vadd4.u32.u32.u32 %r0, %r1, %r2, 0;",
         "wgmma.fence.sync.aligned;",
         "ld.global.v2.f32 {%f0, %f4, %f5}, [%rd1];",
         "add.s32 %r0, %rd1, 5;",

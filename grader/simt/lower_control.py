@@ -33,6 +33,13 @@ def leave(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
     lowering.emit(instruction.opcode.partition(".")[0], [], [], effect=True)
 
 
+def stop(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
+    """`brkpt`: without a debugger it ends the kernel with an error."""
+    if instruction.operands:
+        raise Unfit
+    lowering.emit("trap", [], [], effect=True)
+
+
 def call(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
     """What is passed was stored to the argument block before, what comes back is loaded after it."""
     target = instruction.operands[1]

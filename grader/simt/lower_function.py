@@ -132,7 +132,7 @@ class FunctionLowering:
             return self.constant(operand, kind)
         if isinstance(operand, ptx.Not) and kind == FLAG and operand.register.bits == 1:
             return NOT_PREDICATE << KIND_SHIFT | operand.register.number
-        if isinstance(operand, ptx.Special) and kind == WORD and operand.name not in CHANGING_SPECIALS:
+        if isinstance(operand, ptx.Special) and kind == WORD and operand.name in READY_SPECIALS:
             return self.code.special(operand.name)
         if isinstance(operand, ptx.Symbol) and kind in (WORD, DOUBLE):
             return self.symbol(operand.variable, 0, R64 if kind == DOUBLE else R32)
@@ -211,6 +211,12 @@ class FunctionLowering:
         return self.source(operand, kind)
 
 
+# Those that a slot holds before the first instruction.
+READY_SPECIALS = frozenset(
+    [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
+    + [f"lanemask_{relation}" for relation in ("eq", "le", "lt", "ge", "gt")]
+    + ["laneid", "warpid", "nwarpid", "smid", "nsmid", "total_smem_size", "dynamic_smem_size", "envreg1", "envreg2"]
+)
 CHANGING_SPECIALS = frozenset(
     ["clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi"]
     + [f"pm{number}" for number in range(8)]

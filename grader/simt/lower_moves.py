@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.simt import ptx
-from grader.simt.lower_function import CHANGING_SPECIALS, FunctionLowering, Unfit
+from grader.simt.lower_function import CHANGING_SPECIALS, READY_SPECIALS, FunctionLowering, Unfit
 from grader.simt.lower_plans import DOUBLE, FLAG, HALF, WORD, operand_type
 from grader.simt.program import KIND_SHIFT, R32, R64
 
@@ -59,9 +59,9 @@ def _address(lowering: FunctionLowering, target: ptx.Register, variable: ptx.Var
 
 
 def _special(lowering: FunctionLowering, target: ptx.Register, name: str) -> None:
-    """A special register; those that change while the kernel runs, or have 64 bits, are read where they stand."""
+    """A special register; one that changes while the kernel runs, has 64 bits or is rare is read where it stands."""
     result = lowering.operands[target.number]
-    if name in CHANGING_SPECIALS or name in _WIDE_SPECIALS:
+    if name not in READY_SPECIALS:
         if target.bits != (64 if name in _WIDE_SPECIALS else 32):
             raise Unfit
         lowering.emit(f"mov.{name}", [result], [], effect=name in CHANGING_SPECIALS)

@@ -21,7 +21,7 @@ _FLOATS = frozenset({"f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "tf32"})
 _PACKED = frozenset({"f16x2", "bf16x2", "u16x2", "s16x2"})
 _NEAREST_IS_DEFAULT = frozenset({"add", "sub", "mul", "fma", "div", "rcp", "sqrt"})
 _COMPARISONS = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
-_SIGN_FREE = frozenset({"add", "sub", "mul.lo", "mad.lo", "shl", "selp", "setp.eq", "setp.ne", "set.eq", "set.ne"})
+_SIGN_FREE = frozenset({"add", "sub", "mul.lo", "mad.lo", "shl", "selp", "setp.eq", "setp.ne"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +153,8 @@ def _setp(op: Opcode) -> Plan | None:
 
 
 def _set(op: Opcode) -> Plan | None:
-    """`set.eq[.and].u32.f32 d, a, b[, c]`."""
-    if len(op.rest) < 3 or (result := operand_type(op.rest[-2])) is None:
-        return None
-    comparison = op.rest[0] if op.kind in _FLOATS else _COMPARISONS.get(op.rest[0], op.rest[0])
-    combined = any(item in ("and", "or", "xor") for item in op.rest)
-    sources = (op.typed, op.typed, FLAG) if combined else (op.typed, op.typed)
-    return Plan(".".join([op.base, comparison, *op.rest[1:]]), (result,), sources)
+    """`set.eq.u32.f16x2 d, a, b`: of a pair. `lower_choices` has the other ones."""
+    return Plan(op.name, (WORD,), (WORD, WORD)) if op.kind in _PACKED and len(op.rest) == 3 else None
 
 
 def _selp(op: Opcode) -> Plan | None:
@@ -167,12 +162,6 @@ def _selp(op: Opcode) -> Plan | None:
         return None
     kind = "b64" if TYPE_BITS[op.kind] == 64 else "b32"
     return Plan(f"{op.base}.{kind}", (op.typed,), (op.typed, op.typed, FLAG))
-
-
-def _slct(op: Opcode) -> Plan | None:
-    """`slct.b32.s32 d, a, b, c`: c >= 0 ? a : b."""
-    result = operand_type(op.rest[-2]) if len(op.rest) > 1 else None
-    return None if result is None else Plan(op.name, (result,), (result, result, op.typed))
 
 
 def _test(op: Opcode) -> Plan:
@@ -257,15 +246,14 @@ _FAMILIES: dict[str, Callable[[Opcode], Plan | None]] = {
     **dict.fromkeys(["popc", "clz", "bfind"], _count_bits),
     **dict.fromkeys(["bfe", "bfi"], _bit_field),
     **dict.fromkeys(["szext", "bmsk"], partial(_words, count=2)),
-    **dict.fromkeys(["prmt", "fns", "dp4a", "dp2a"], partial(_words, count=3)),
-    **dict.fromkeys(["membar", "fence", "nanosleep", "brkpt", "pmevent"], _plain),
+    **dict.fromkeys(["prmt", "fns", "dp4a", "dp2a", "vabsdiff2", "vabsdiff4"], partial(_words, count=3)),
+    **dict.fromkeys(["membar", "fence", "nanosleep"], _plain),
     **dict.fromkeys(["bar", "barrier"], _bar),
     "shf": _shf,
     "lop3": _lop3,
     "setp": _setp,
     "set": _set,
     "selp": _selp,
-    "slct": _slct,
     "testp": _test,
     "isspacep": _isspacep,
     "shfl": _shfl,
@@ -275,4 +263,4 @@ _FAMILIES: dict[str, Callable[[Opcode], Plan | None]] = {
     "elect": _elect,
     "activemask": _activemask,
 }
-_UNTYPED = frozenset({"prmt", "membar", "fence", "brkpt", "bar", "barrier", "isspacep", "elect"})
+_UNTYPED = frozenset({"prmt", "membar", "fence", "bar", "barrier", "isspacep", "elect", "vabsdiff2", "vabsdiff4"})

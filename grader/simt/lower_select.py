@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.simt import lower_control, lower_memory, lower_moves, ptx
+from grader.simt import lower_choices, lower_control, lower_memory, lower_moves, ptx
 from grader.simt.code import Op
 from grader.simt.lower_function import FunctionLowering, Unfit
 from grader.simt.lower_layout import Layout
@@ -16,6 +16,8 @@ _HANDLERS = {
     "mov": lower_moves.mov,
     "cvt": lower_moves.cvt,
     "cvta": lower_moves.cvta,
+    "set": lower_choices.set_by_comparison,
+    "slct": lower_choices.select_by_sign,
     "ld": lower_memory.ld,
     "ldu": lower_memory.ld,
     "st": lower_memory.st,
@@ -26,6 +28,7 @@ _HANDLERS = {
     "ret": lower_control.leave,
     "exit": lower_control.leave,
     "trap": lower_control.leave,
+    "brkpt": lower_control.stop,
     "call": lower_control.call,
 }
 
@@ -69,7 +72,7 @@ def _select(lowering: FunctionLowering, instruction: ptx.Instruction, module: Mo
     code = lowering.code
     start = len(code.ops)
     opcode = instruction.opcode
-    if opcode.startswith("prefetch"):  # changes no value
+    if opcode.startswith(("prefetch", "pmevent")):  # changes no value
         return start
     guard = instruction.guard
     lowering.guard = 0 if guard is None else 1 + 2 * guard.number + instruction.negated
