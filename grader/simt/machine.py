@@ -41,6 +41,7 @@ class _Options(ctypes.Structure):
 
 
 _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "simt_operation_names": (ctypes.c_char_p, ()),
     "simt_error": (ctypes.c_char_p, ()),
     "simt_device_create": (ctypes.c_void_p, (ctypes.c_char_p,)),
     "simt_device_create_from": (ctypes.c_void_p, (ctypes.c_char_p, ctypes.c_uint64)),
@@ -117,6 +118,12 @@ def loaded_library(path: Path | str) -> ctypes.CDLL:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
+
+
+def operation_names(library: Path | str | None = None) -> list[str]:
+    """The names of all operations that the machine knows."""
+    names: list[str] = json.loads(loaded_library(library or built_library()).simt_operation_names())
+    return names
 
 
 def _triple(values: Sequence[int]) -> ctypes.Array[ctypes.c_uint32]:
