@@ -226,6 +226,7 @@ SEVERAL = [
     ("prefetch.global.L2 [%rd1];", []),
     ("pmevent 3;", []),
     ("mov.u32 %r0, %clusterid.x;", ["mov.clusterid.x r"]),
+    ("mov.u32 %r0, %reserved_smem_offset_1;", ["mov.reserved_smem_offset_1 r"]),
     ("@%p1 brkpt;", ["@p trap"]),
     ("set.eq.u32.f32 %r0, %f1, %f2;", ["setp.eq.f32 p, _, r, r", "selp.b32 r, 0xffffffff, 0x0, p"]),
     ("set.lt.and.f32.s32 %f0, %r1, %r2, !%p1;", ["setp.lt.and.s32 p, _, r, r, !p", "selp.b32 r, 0x3f800000, 0x0, p"]),

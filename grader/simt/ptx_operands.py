@@ -31,7 +31,7 @@ SPECIALS = frozenset(
     + [f"lanemask_{relation}" for relation in ("eq", "le", "lt", "ge", "gt")]
     + ["globaltimer_lo", "globaltimer_hi", "total_smem_size", "dynamic_smem_size", "aggr_smem_size"]
     + ["is_explicit_cluster", "cluster_ctarank", "cluster_nctarank", "current_graph_exec"]
-    + ["reserved_smem_offset_begin", "reserved_smem_offset_end", "reserved_smem_offset_cap"]
+    + [f"reserved_smem_offset_{place}" for place in ("begin", "end", "cap", "0", "1")]
     + [f"envreg{number}" for number in range(32)]
     + [f"pm{number}" for number in range(8)]
     + [f"pm{number}_64" for number in range(8)]
