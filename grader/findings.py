@@ -112,7 +112,14 @@ class Place:
             elements=elements,
             shapes={buffer.name: shape_of(buffer, params) for buffer in buffers},
             empty=self._empty(),
+            result=self._result(),
         )
+
+    def _result(self) -> tuple[int, int] | None:
+        """Rows and columns of the first result that is a matrix."""
+        params = self.case.params if self.case is not None else {}
+        shapes = [shape_of(buffer, params) for buffer in self.part.results] if self.case is not None else []
+        return next(((shape[0], shape[1]) for shape in shapes if len(shape) == 2), None)
 
     def _empty(self) -> str:
         """Which sizes are 0, as in "n = 0", in a case without a single result; else ""."""

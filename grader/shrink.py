@@ -75,6 +75,8 @@ def shrink(
         search.tried[tuple(case.params.values())] = kind
     elif not search.fails(dict(case.params)):
         return _among_its_like(part, case, kind, probe)
+    if not search.can_shrink() and not search.knows_a_right_case():
+        return None
     smallest = search.descend()
     seen = [search.around(axis, smallest) for axis in search.axes]
     sizes = tuple(sizes for sizes in seen if sizes is not None)
@@ -115,7 +117,7 @@ def told(shrunk: Shrunk) -> str:
         if seen.multiple:
             key = "only_multiples" if seen.smallest else "from_multiples"
         facts = {"size": _spelled(seen.names, seen.fails), "passes": _spelled(seen.names, seen.passes)}
-        said.append(sentence("sizes", key, facts=facts | {"multiple": seen.multiple}))
+        said.append(sentence("sizes", key, facts=facts | {"multiple": seen.multiple, "name": " = ".join(seen.names)}))
     facts = {"case": _listed(shrunk.case.params)}
     if not said:
         said.append(_smaller(shrunk))
@@ -237,6 +239,13 @@ class _Search:
             if seen is None:
                 yield dict(zip(names, key, strict=True))
 
+    def can_shrink(self) -> bool:
+        """Whether any size may be smaller."""
+        return any(int(self.start.params[axis.names[0]]) > axis.least for axis in self.axes)
+
+    def knows_a_right_case(self) -> bool:
+        return None in self.tried.values()
+
     def descend(self) -> Params:
         """All sizes small together first, then each by itself, until none can be smaller."""
         params = dict(self.start.params)
@@ -301,12 +310,18 @@ class _Search:
         smallest = fails - axis.step < axis.least
         beside = fails + axis.step if smallest else fails - axis.step
         passes = self._passes_at(axis, params, beside)
-        for tile in self.tiles if passes or smallest else ():
+        for tile in self.tiles if passes else self._promising(axis) if smallest else ():
             if self._multiples_pass(axis, params, tile) and self._fails_onward(axis, params, tile):
                 return Sizes(axis.names, fails, beside, from_here=True, multiple=tile, smallest=smallest)
         if not passes:
             return None
         return Sizes(axis.names, fails, beside, self._fails_onward(axis, params, 0), 0, smallest)
+
+    def _promising(self, axis: _Axis) -> list[int]:
+        """Tiles of which all may pass: some multiple of them is known to."""
+        place = list(self.start.params).index(axis.names[0])
+        right = [int(key[place]) for key, seen in self.tried.items() if seen is None]
+        return [tile for tile in self.tiles if any(value and value % tile == 0 for value in right)]
 
     def _multiples_pass(self, axis: _Axis, params: Params, tile: int) -> bool:
         """Whether the tile, twice the tile and what comes next pass, two of them past the smallest that fails."""

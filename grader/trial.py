@@ -293,8 +293,8 @@ def _value_facts(kind: str, worst: BufferComparison, first: int, count: int) -> 
     }
     if worst.narrow is not None:
         facts |= {"narrow": worst.narrow.name, "digits": worst.narrow.digits}
-    if kind == "low_precision" and checked == 1:
-        facts["variant"] = "only"
+    if kind == "low_precision" and count == checked:
+        facts["variant"] = "only" if checked == 1 else "all"
     if kind == "wrong_values":
         facts["variant"] = "only" if checked == 1 else "one" if count == 1 else "all" if count == checked else "first"
     if kind == "not_a_number":

@@ -241,11 +241,14 @@ def test_a_result_that_depends_on_the_order_says_why_it_may() -> None:
 
 
 def test_a_grid_that_reaches_over_the_edge_of_a_matrix_says_so() -> None:
-    setting = Setting("gemm", grid=(3, 2, 1), block=(16, 16, 1), elements={"C": 561}, shapes={"C": (17, 33)})
-    seen = Observation("out_of_bounds_write", 7, "k", (0, 1, 0), (0, 1, 0), buffer="C", index=561)
-    assert "`C` has 17 rows and 33 columns, and the grid covers 32 × 48 threads" in say(seen, setting).why
-    covered = Setting("gemm", grid=(1, 1, 1), block=(16, 16, 1), elements={"C": 256}, shapes={"C": (16, 16)})
-    assert say(replace(seen, index=256), covered).why == ""
+    setting = Setting("gemm", grid=(3, 2, 1), block=(16, 16, 1), elements={"C": 561}, result=(17, 33))
+    beyond = Observation("out_of_bounds_write", 7, "k", (0, 1, 0), (0, 1, 0), buffer="C", index=561)
+    assert say(beyond, setting).why.startswith("The grid has 48 × 32 threads, along x and y, for 33 × 17 elements:")
+    turned = replace(setting, grid=(2, 3, 1))  # a transpose may have its threads lie as its input does
+    assert "for 17 × 33 elements" in say(replace(beyond, block=(1, 0, 0), thread=(1, 0, 0)), turned).why
+    within = replace(beyond, block=(0, 0, 0))  # its own row and column are there: the index is wrong
+    assert say(within, setting).why == ""
+    assert say(beyond, replace(setting, grid=(3, 5, 1))).why == ""
 
 
 def test_a_misaligned_access_says_what_the_address_should_be() -> None:

@@ -69,7 +69,6 @@ def words(of: Part, case: Case, fails: Callable[..., bool]) -> str:
         (lambda n: n > 100, 101, "From n = 101 on; n = 100 passes."),
         (lambda n: n > 262_144, 262_145, "n = 262145 fails, n = 262144 passes."),
         (lambda n: n >= 33 and n % 32 != 0, 33, "From n = 33 on; multiples of 32 pass."),
-        (lambda n: n % 4 != 0, 1, "Only multiples of 4 pass."),
         (lambda n: n % 2 == 0, 2, "n = 2 fails, n = 1 passes."),
         (lambda n: n == 257, 257, "n = 257 fails, n = 256 passes."),
         (lambda n: n % 32 == 1 and n > 32, 33, "n = 33 fails, n = 32 passes."),
@@ -85,6 +84,12 @@ def test_one_size(fails: Callable[..., bool], smallest: int, said: str) -> None:
     assert told(shrunk).startswith(said)
 
 
+def test_multiples_that_alone_pass_are_told_where_one_is_known_to() -> None:
+    shrunk, _ = searched(VECTOR, sizes(n=257), lambda n: n % 4 != 0, right=[sizes(n=1024)])
+    assert shrunk is not None
+    assert told(shrunk).startswith("It passes only where n is a multiple of 4.")
+
+
 def test_several_sizes_shrink_together_and_then_one_by_one() -> None:
     shrunk, kernel = searched(GEMM, sizes(M=65, N=33, K=17), lambda M, N, K: M > 32 and M % 32 != 0)  # noqa: N803
     assert shrunk is not None
@@ -96,8 +101,13 @@ def test_several_sizes_shrink_together_and_then_one_by_one() -> None:
 
 
 def test_each_size_that_matters_is_told() -> None:
-    said = words(GEMM, sizes(M=65, N=33, K=17), lambda M, N, K: M % 16 != 0 and K > 16)  # noqa: N803
-    assert said.startswith("Only multiples of 16 pass. From K = 17 on; K = 16 passes. The smallest case")
+    right = [sizes(M=16, N=1, K=1)]
+    shrunk, _ = searched(GEMM, sizes(M=65, N=33, K=17), lambda M, N, K: M % 16 != 0 and K > 16, right=right)  # noqa: N803
+    assert shrunk is not None
+    said = told(shrunk)
+    assert said.startswith(
+        "It passes only where M is a multiple of 16. From K = 17 on; K = 16 passes. The smallest case"
+    )
 
 
 def test_a_case_that_is_the_smallest_is_not_said_twice() -> None:

@@ -121,14 +121,19 @@ def _grid(setting: Setting) -> Facts:
 
 
 def _edge(seen: Observation, setting: Setting) -> Facts:
-    """A matrix, and a grid of two dimensions that covers more."""
-    shape = setting.shapes.get(seen.buffer or "", ())
-    if len(shape) != 2 or setting.grid is None or setting.block is None:
+    """A thread past the last row or column of a result that has one thread an element, whichever way it lies."""
+    if setting.result is None or setting.grid is None or setting.block is None or setting.block[1] == 1:
         return {}
-    columns, rows = (setting.grid[axis] * setting.block[axis] for axis in (0, 1))
-    if setting.block[1] == 1 or (rows <= shape[0] and columns <= shape[1]):
+    if seen.block is None or seen.thread is None:
         return {}
-    return {"rows": shape[0], "columns": shape[1], "covered_rows": rows, "covered_columns": columns}
+    at = [seen.block[axis] * setting.block[axis] + seen.thread[axis] for axis in (0, 1)]
+    rows, columns = setting.result
+    for wanted in ((columns, rows), (rows, columns)):
+        fits = all(-(-wanted[axis] // setting.block[axis]) == setting.grid[axis] for axis in (0, 1))
+        if fits and any(at[axis] >= wanted[axis] for axis in (0, 1)):
+            covered = (setting.grid[axis] * setting.block[axis] for axis in (0, 1))
+            return {"covered": " × ".join(map(str, covered)), "wanted": " × ".join(map(str, wanted))}
+    return {}
 
 
 def _lanes(seen: Observation) -> Facts:
@@ -195,7 +200,7 @@ def _bounds_why(seen: Observation, facts: Facts) -> str:
         return "across"
     if seen.facts.get("space") == "shared":
         return "shared" if seen.facts.get("variable_bytes") else "no_dynamic"
-    if "past" in facts and "covered_rows" in facts:
+    if "past" in facts and "covered" in facts:
         return "edge"
     return "guard" if "past" in facts and _one_thread_an_element(seen, facts) else "none"
 

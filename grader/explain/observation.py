@@ -52,7 +52,7 @@ class Setting:
     """What surrounds an observation: the entry and its label, and of the launch the grid and block, in (x, y, z).
 
     `types` names each buffer's element type ("f32"), `elements` counts them, `shapes` gives their dimensions. `empty`
-    is "n = 0" where there is nothing to compute.
+    is "n = 0" where there is nothing to compute. `result` are rows and columns of the first result that is a matrix.
     """
 
     entry: str
@@ -63,3 +63,4 @@ class Setting:
     elements: Mapping[str, int] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     empty: str = ""
+    result: tuple[int, int] | None = None
