@@ -63,6 +63,7 @@ puzzle = Puzzle(
                 "2^-20 for n = 1024; terms of one sign have larger sums, so sixteen times that is allowed",
             ),
             lesson="A tree in shared memory, and n no power of two.",
+            valid=lambda n: n <= 1024,
             goals=[shared_work("n")],
         ),
         Part(
