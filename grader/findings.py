@@ -111,7 +111,8 @@ class Place:
             types=types,
             elements=elements,
             shapes={buffer.name: shape_of(buffer, params) for buffer in buffers},
-            empty=self._empty(),
+            empty="" if any(elements.get(buffer.name) for buffer in self.part.results) else self._zero(),
+            zero=self._zero(),
             result=self._result(),
         )
 
@@ -121,11 +122,10 @@ class Place:
         shapes = [shape_of(buffer, params) for buffer in self.part.results] if self.case is not None else []
         return next(((shape[0], shape[1]) for shape in shapes if len(shape) == 2), None)
 
-    def _empty(self) -> str:
-        """Which sizes are 0, as in "n = 0", in a case without a single result; else ""."""
-        if self.case is None or any(element_count(buffer, self.case.params) for buffer in self.part.results):
-            return ""
-        return ", ".join(f"{name} = 0" for name, value in self.case.params.items() if value == 0)
+    def _zero(self) -> str:
+        """Which sizes of the case are 0, as in "n = 0"."""
+        params = self.case.params if self.case is not None else {}
+        return ", ".join(f"{name} = 0" for name, value in params.items() if value == 0)
 
     def _launch(self, kernel: str | None) -> LaunchFact | None:
         """The last launch of that kernel; names are compared as they are written in the source."""

@@ -103,6 +103,37 @@ def test_a_wide_access_that_begins_inside_and_ends_outside_says_so() -> None:
     )
 
 
+def test_an_atomic_on_what_nobody_wrote_is_told_as_an_addition() -> None:
+    seen = Observation(
+        "uninitialised_read", 7, block=(0, 0, 0), thread=(0, 0, 0), buffer="out", index=0, facts={"write": True}
+    )
+    said = say(seen, SETTING)
+    assert said.message == "Thread 0 of block 0 adds to `out[0]` by an atomic before anything was written there."
+    assert "cudaMemsetAsync" in said.why
+    assert "atomic" not in say(replace(seen, facts={"write": False}), SETTING).message
+
+
+def test_threads_that_store_to_one_place_on_one_line_are_told_that_it_belongs_to_one() -> None:
+    facts = {"write": True, "other_write": True, "other_block": (0, 0, 0), "other_thread": (1, 0, 0)}
+    seen = Observation(
+        "data_race", 7, block=(0, 0, 0), thread=(0, 0, 0), buffer="out", index=0, other_line=7, facts=facts
+    )
+    assert "A place belongs to one thread" in say(seen, SETTING).why
+    assert "A place belongs to one thread" not in say(replace(seen, other_line=9), SETTING).why
+    assert "A place belongs to one thread" not in say(replace(seen, facts={**facts, "write": False}), SETTING).why
+
+
+def test_an_address_of_the_launch_codes_own_variable_is_told_as_one() -> None:
+    facts = {
+        "variant": "call_said",
+        "call": "cudaMemsetAsync",
+        "error": "cudaErrorInvalidValue",
+        "reason": "the address is no device memory that the entry was given",
+    }
+    assert "A `&` in front" in say(Observation("launch_error", 7, facts=facts), SETTING).why
+    assert "never ran" not in say(Observation("launch_error", 7, facts={**facts, "reason": "too far"}), SETTING).why
+
+
 def test_an_access_to_no_buffer_says_so() -> None:
     nowhere = Observation(
         "out_of_bounds_write", block=(0, 0, 0), thread=(3, 0, 0), facts={"bytes": 4, "address": 1 << 45}
@@ -127,7 +158,8 @@ def test_an_error_returned_for_nothing_to_do_is_not_called_a_refused_launch() ->
 def test_an_empty_grid_is_wrong_only_where_there_is_work(kind: str) -> None:
     facts = {"variant": "said", "error": "cudaErrorInvalidConfiguration", "reason": "a grid of 0 blocks"}
     refused = Observation(kind, line=8, facts=facts)
-    assert "n = 0 is no error" in say(refused, Setting(entry="add", empty="n = 0")).why
+    assert "n = 0 is no error" in say(refused, Setting(entry="add", empty="n = 0", zero="n = 0")).why
+    assert "the result has a value all the same" in say(refused, Setting(entry="add", zero="n = 0")).why
     assert "rounds down" in say(refused, Setting(entry="add")).why
 
 

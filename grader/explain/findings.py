@@ -43,7 +43,7 @@ def _facts(seen: Observation, setting: Setting) -> Facts:
         "label": setting.label,
         "kernel": kernel_name(seen.kernel) if seen.kernel else "the kernel",
     }
-    facts["empty"] = setting.empty
+    facts |= {"empty": setting.empty, "zero": setting.zero}
     facts |= {"buffer": seen.buffer or seen.facts.get("region") or "memory", "count": f"{seen.count:,}"}
     facts |= {key: _printed(value) for key, value in seen.facts.items() if value is not None}
     dimensions = _dimensions(setting)
@@ -224,8 +224,13 @@ def _where(seen: Observation, facts: Facts) -> str:
     return "variable" if seen.buffer else "plain"
 
 
-def _unwritten_why(seen: Observation, facts: Facts) -> str:
-    return "shared" if seen.facts.get("space") == "shared" else _where(seen, facts)
+def _uninitialised(seen: Observation, facts: Facts) -> str:
+    return "atomic" if seen.facts.get("write") and "element" in facts else _where(seen, facts)
+
+
+def _uninitialised_why(seen: Observation, facts: Facts) -> str:
+    variant = _uninitialised(seen, facts)
+    return "shared" if variant != "atomic" and seen.facts.get("space") == "shared" else variant
 
 
 def _race(seen: Observation, facts: Facts) -> str:
@@ -239,6 +244,8 @@ def _race_why(seen: Observation, facts: Facts) -> str:
     other_block, other = _coordinates(seen, "other_block"), _coordinates(seen, "other_thread")
     if seen.facts.get("between_blocks") or other_block not in (None, seen.block):
         return "other_block"
+    if seen.line == seen.other_line and seen.facts.get("write") and seen.facts.get("other_write"):
+        return "same_store"
     if seen.thread is None or other is None or "block_size" not in facts:
         return "same_block"
     warps = [_linear(thread, facts["block_size"]) // _WARP for thread in (seen.thread, other)]
@@ -289,13 +296,16 @@ def _returned(seen: Observation, facts: Facts) -> str:
 
 def _refused_why(seen: Observation, facts: Facts) -> str:
     """An empty grid is refused in every case that asks for one; only where there is work is the grid wrong."""
-    if not str(seen.facts.get("reason", "")).startswith("a grid of 0 blocks"):
+    reason = str(seen.facts.get("reason", ""))
+    if reason.startswith("the address is no device memory"):
+        return "host_address"
+    if not reason.startswith("a grid of 0 blocks"):
         return _returned(seen, facts)
-    return "empty_case" if facts["empty"] else "empty_grid"
+    return "empty_case" if facts["empty"] else "empty_result" if facts["zero"] else "empty_grid"
 
 
-def _unwritten(seen: Observation, _: Facts) -> str:
-    return str(seen.facts.get("why", "plain"))
+def _unwritten(seen: Observation, facts: Facts) -> str:
+    return str(seen.facts.get("why", "zero" if facts["zero"] else "plain"))
 
 
 _VARIANTS: dict[str, Callable[[Observation, Facts], str]] = {
@@ -303,7 +313,7 @@ _VARIANTS: dict[str, Callable[[Observation, Facts], str]] = {
     "out_of_bounds_write": _bounds,
     "launch_error": _returned,
     "misaligned_access": _where,
-    "uninitialised_read": _where,
+    "uninitialised_read": _uninitialised,
     "data_race": _race,
     "forbidden_call": _forbidden,
     "read_only_violation": _where,
@@ -318,7 +328,7 @@ _WHYS: dict[str, Callable[[Observation, Facts], str]] = {
     "ignored_error": _refused_why,
     "out_of_bounds_read": _bounds_why,
     "out_of_bounds_write": _bounds_why,
-    "uninitialised_read": _unwritten_why,
+    "uninitialised_read": _uninitialised_why,
     "data_race": _race_why,
     "bad_sync_mask": _mask_why,
     "never_written": _unwritten,

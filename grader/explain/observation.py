@@ -52,7 +52,8 @@ class Setting:
     """What surrounds an observation: the entry and its label, and of the launch the grid and block, in (x, y, z).
 
     `types` names each buffer's element type ("f32"), `elements` counts them, `shapes` gives their dimensions. `empty`
-    is "n = 0" where there is nothing to compute. `result` are rows and columns of the first result that is a matrix.
+    is "n = 0" where there is nothing to compute, `zero` the same where a size is 0, also if there is a result. `result`
+    are rows and columns of the first result that is a matrix.
     """
 
     entry: str
@@ -64,3 +65,4 @@ class Setting:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     empty: str = ""
     result: tuple[int, int] | None = None
+    zero: str = ""

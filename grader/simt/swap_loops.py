@@ -1,7 +1,7 @@
 """Compare-and-swap loops: the plain load that such a loop begins with.
 
-`old = *p; do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);` is right though others change `*p`
-meanwhile: a value that is no longer true only makes the first exchange fail. So the load counts as relaxed.
+`old = *p; do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);` is right though others may change
+`*p` meanwhile: a value that is no longer true only makes the first exchange fail. So the load counts as relaxed.
 """
 
 from __future__ import annotations
