@@ -1,10 +1,12 @@
 # One verb for each habit. Every verb first sees to `.venv`, which is made once.
 PYTHON ?= python3
 TORCH_INDEX ?=
+SECONDS ?= 300
+SEED ?= 1
 BIN := .venv/bin
 CXX_SOURCES = $(shell find grader puzzles solutions tests -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo test lint format bench gpu clean
+.PHONY: help setup demo test fuzz lint format bench gpu clean
 
 help:           ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -17,6 +19,9 @@ demo: setup     ## grade puzzle 1 twice: the untouched skeletons, then the solut
 
 test: setup     ## all tests
 	@$(BIN)/python -m pytest
+
+fuzz: setup     ## damaged PTX, damaged programs and wild launches, under sanitizers (SECONDS=300, SEED=1)
+	@$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) --seed $(SEED)
 
 lint: setup     ## ruff, mypy, clang-format
 	@$(BIN)/ruff check --quiet .

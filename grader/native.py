@@ -16,7 +16,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -68,6 +68,26 @@ def build_cage() -> Path:
     directory = _PACKAGE / "cage"
     recipe = Recipe("cage", "cage", directory, ("cage.cpp",), (*_COMMON, "-O2"), ())
     return build_recipe(recipe, find_toolchain())
+
+
+def build_sanitized_machine(sanitizers: str) -> Path:
+    """The machine's library with g++'s sanitizers in it, such as "address,undefined": it ends at the first fault.
+
+    For tests, which ask for it when they want it. Raises as `build_library` does.
+    """
+    toolchain = find_toolchain()
+    return build_recipe(sanitized(_machine(toolchain), sanitizers), toolchain)
+
+
+def sanitized(recipe: Recipe, sanitizers: str) -> Recipe:
+    """The same with g++'s sanitizers; what it is linked to needs the same ones."""
+    checks = (f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all")
+    return replace(
+        recipe,
+        name=f"{recipe.name}-sanitized",
+        compile_flags=(*recipe.compile_flags, "-O1", "-g1", "-fno-omit-frame-pointer", *checks),
+        link_flags=(*recipe.link_flags, *checks),
+    )
 
 
 def _recipes() -> dict[Library, Callable[[Toolchain], Recipe]]:
