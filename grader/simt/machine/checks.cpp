@@ -8,6 +8,8 @@
 namespace simt {
 namespace {
 
+constexpr std::uint64_t kCostOfStamp = 64;  // instructions: a loop that synchronises for ever must end too
+
 // What the cells of this warp look like right now, and what can be skipped without a look into the table.
 struct Marks {
     Cell mine;        // | lane
@@ -26,6 +28,7 @@ Marks marks_for(Warp& warp, const Instruction& instruction, const Region& region
                                 {static_cast<std::uint32_t>(block.linear), block.epoch, warp.epoch,
                                  static_cast<std::uint16_t>(warp.number), Reach::thread});
         warp.last_stamp = warp.stamp;
+        warp.instructions += kCostOfStamp;
     }
     const Cell strong = instruction.strength.ordered ? kCellAtomic : 0;
     return {warp.stamp << kCellShift | strong,
@@ -132,7 +135,7 @@ class PieceCheck {
     }
 
   private:
-    const Stamp& stamp(Cell cell) const { return warp_.block->launch->device->stamps()[cell >> kCellShift]; }
+    Stamp stamp(Cell cell) const { return warp_.block->launch->device->stamps()[cell >> kCellShift]; }
 
     // Are all these cells older than the last synchronisation, or the accessing lane's own? (`never_own`: older.) Cells
     // of one stamp, which is what a row that another warp or block touched looks like, are judged together.
@@ -146,7 +149,7 @@ class PieceCheck {
         std::uint32_t other = 0;
         for (std::uint32_t k = 0; k < count; ++k) other |= (cell[k] ^ cell[0]) >> kCellShift;
         if (other != 0) return false;
-        const Stamp& then = stamp(cell[0]);
+        const Stamp then = stamp(cell[0]);
         const ThreadBlock& block = *warp_.block;
         if (then.reach == Reach::grid || then.block != block.linear) return false;
         return then.epoch < block.epoch ||
@@ -218,7 +221,7 @@ class PieceCheck {
     // Does what `cell` stands for happen before what `lane` does now?
     bool ordered(Cell cell, int lane) const {
         if (cell < marks_.floor) return true;
-        const Stamp& then = stamp(cell);
+        const Stamp then = stamp(cell);
         const ThreadBlock& block = *warp_.block;
         if (then.reach != Reach::grid && then.block == block.linear) {
             if (then.epoch < block.epoch) return true;
@@ -233,7 +236,7 @@ class PieceCheck {
     // Are both accesses of the kind that may meet: atomic, or at least relaxed, for each other?
     bool may_meet(Cell cell, bool both_write) const {
         if (!(cell & marks_.strong)) return false;
-        const Stamp& then = stamp(cell);
+        const Stamp then = stamp(cell);
         const bool here = then.reach != Reach::grid && then.block == warp_.block->linear;
         if (instruction_.strength.block_only && !here) return false;
         // Lanes of one warp that rely on `volatile` rely on running in step, which no GPU promises any more. A flag in
@@ -264,7 +267,7 @@ class PieceCheck {
     // The cell for "those that `reader` stands for, and this warp".
     Cell wider(Cell reader) {
         const Cell strong = reader & marks_.strong;
-        const Stamp& then = stamp(reader);
+        const Stamp then = stamp(reader);
         const Cell many = then.reach == Reach::grid || then.block != warp_.block->linear ? marks_.grid_many
                           : then.reach == Reach::block || then.warp != warp_.number      ? block_many(warp_, marks_)
                                                                                          : marks_.warp_many;
@@ -276,7 +279,7 @@ class PieceCheck {
     bool hides_plain_store(Cell writer, Cell mine) const {
         if (writer < marks_.floor || (writer & kCellAtomic)) return false;
         if (writer + kCellAtomic == mine) return true;
-        const Stamp& then = stamp(writer);
+        const Stamp then = stamp(writer);
         return region_.space == Space::global && then.reach != Reach::grid && then.block == warp_.block->linear;
     }
 
@@ -307,7 +310,7 @@ class PieceCheck {
     }
 
     Finding with_other(Finding finding, Cell other, std::uint16_t site) const {
-        const Stamp& then = stamp(other);
+        const Stamp then = stamp(other);
         finding.other_site = site;
         finding.other_atomic = other & kCellAtomic;
         finding.between_blocks = then.reach == Reach::grid || then.block != warp_.block->linear;

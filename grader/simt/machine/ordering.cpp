@@ -10,10 +10,10 @@
 namespace simt {
 namespace {
 
-constexpr std::size_t kMostPieces = 1u << 20;     // of a worker; past that nothing new is learned, and nothing reported
-constexpr std::size_t kMostAddresses = 1u << 20;  // at which something is published
+constexpr std::size_t kMostPieces = 1u << 18;     // of a worker; past that nothing new is learned, and nothing reported
+constexpr std::size_t kMostAddresses = 1u << 18;  // at which something is published
 constexpr std::size_t kNear = 64;                 // pieces that a question looks at before they are sorted by block
-constexpr std::size_t kMostSnapshots = 1u << 14;  // of a block's stamps
+constexpr std::size_t kMostSnapshots = 1u << 12;  // of a block's stamps
 
 bool in_use(const Warp& warp) {
     return warp.block->launch->fenced.load(std::memory_order_relaxed);

@@ -253,7 +253,7 @@ std::string Device::last_writer(std::uint64_t address) const {
     if (!page || page->writer[cell] == 0) return json.null().text();
     json.open('{');
     place(json, *program_, "line", page->writer_site[cell]);
-    if (const Stamp& stamp = stamps_[page->writer[cell] >> kCellShift]; stamp.reach == Reach::thread)
+    if (const Stamp stamp = stamps_[page->writer[cell] >> kCellShift]; stamp.reach == Reach::thread)
         json.field("block", stamp.block).field("thread", stamp.warp * kLanes + (page->writer[cell] & kCellLane));
     return json.close('}').text();
 }

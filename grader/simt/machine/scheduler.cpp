@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t kMostResidentBytes = 256u << 20;
 constexpr std::size_t kMostResidentBlocks = 4096;  // of a launch, while they wait for each other
 
+constexpr std::uint32_t kRoundsTold = 64;  // barriers, between two reports to the launch's budget
+
 enum class Outcome : std::uint8_t { done, waiting, turn_over, stopped };
 
 // ---- warps
@@ -185,7 +187,12 @@ Outcome run_block(ThreadBlock& block) {
             }
         }
         if (all_done) return Outcome::done;
-        if (release_barriers(block)) continue;
+        if (release_barriers(block)) {
+            // Warps that meet at a barrier in every round never go round for a turn.
+            if (block.epoch % kRoundsTold == 0)
+                for (Warp& warp : block.warps) account(warp);
+            continue;
+        }
         if (turn_over) return Outcome::turn_over;
         if (release_incomplete(block)) continue;
         report_deadlock(block);
@@ -234,7 +241,7 @@ void finish_block(ThreadBlock& block) {
 
 // What a block holds while it waits for others.
 std::size_t bytes_held(const ThreadBlock& block) {
-    std::size_t bytes = block.shared_memory.size();
+    std::size_t bytes = block.shared_memory.size() + block.warps.size() * sizeof(Warp);
     for (const Warp& warp : block.warps) {
         for (const auto& frame : warp.frames) bytes += frame->registers.size();
         for (const LocalMemory& local : warp.local) bytes += local.bytes.capacity() + local.valid.capacity();
@@ -329,9 +336,7 @@ std::uint32_t take_stamp(Launch& launch, Worker& worker, const Stamp& stamp) {
     }
     const std::uint32_t number = worker.next_stamp;
     worker.next_stamp += 2;
-    table[number] = stamp;
-    table[number + 1] = stamp;
-    if (stamp.reach == Reach::thread) table[number + 1].reach = Reach::warp;
+    table.set(number, stamp);
     return number;
 }
 

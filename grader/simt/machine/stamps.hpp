@@ -42,11 +42,16 @@ class StampTable {
         do {
             if (chunk >= chunks_.size()) return kNoOrder;
         } while (!next_.compare_exchange_weak(chunk, chunk + 1, std::memory_order_relaxed));
-        chunks_[chunk] = std::make_unique<Stamp[]>(kChunk);
+        chunks_[chunk] = std::make_unique<Stamp[]>(kChunk / 2);
         return chunk * kChunk;
     }
-    Stamp& operator[](std::uint32_t stamp) { return chunks_[stamp / kChunk][stamp % kChunk]; }
-    const Stamp& operator[](std::uint32_t stamp) const { return chunks_[stamp / kChunk][stamp % kChunk]; }
+    // A stamp and its twin share one entry.
+    void set(std::uint32_t stamp, const Stamp& value) { chunks_[stamp / kChunk][stamp % kChunk / 2] = value; }
+    Stamp operator[](std::uint32_t stamp) const {
+        Stamp found = chunks_[stamp / kChunk][stamp % kChunk / 2];
+        if ((stamp & 1) != 0 && found.reach == Reach::thread) found.reach = Reach::warp;
+        return found;
+    }
     // Every stamp made from now on is at least this one.
     std::uint32_t frontier() const { return next_.load(std::memory_order_relaxed) * kChunk; }
     bool nearly_full() const { return frontier() > kMostStamps / 2; }

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "groups.hpp"
 #include "launch.hpp"
 
 namespace simt {
 namespace {
+
+constexpr std::uint64_t kCostOfBarrier = 8;  // instructions of each warp, in what budgets count
 
 // ---- lanes of a warp -----------------------------------------------------------------------------------------------
 
@@ -130,6 +133,15 @@ Arrivals arrivals_at(const ThreadBlock& block, std::uint32_t id) {
     return here;
 }
 
+// The numbers of the barriers at which somebody waits, as bits.
+std::uint32_t waited_for(const ThreadBlock& block) {
+    std::uint32_t ids = 0;
+    for (const Warp& warp : block.warps)
+        for (const Parked& parked : warp.parked)
+            if (!parked.for_warp) ids |= 1u << parked.barrier;
+    return ids;
+}
+
 template <class Body>
 void for_each_waiting(ThreadBlock& block, std::uint32_t id, Body&& body) {
     for (Warp& warp : block.warps)
@@ -211,6 +223,13 @@ void report_passers(ThreadBlock& block, std::uint32_t id) {
         });
 }
 
+bool gives_result(ThreadBlock& block, std::uint32_t id) {
+    bool gives = false;
+    for_each_waiting(block, id,
+                     [&](Warp&, const Parked& parked) { gives |= parked.block().barrier != BarrierKind::sync; });
+    return gives;
+}
+
 // What a barrier with a reduction gives all its threads.
 std::uint32_t reduced(ThreadBlock& block, std::uint32_t id) {
     std::uint32_t holds = 0, threads = 0;
@@ -241,8 +260,10 @@ void give_result(Warp& warp, const Parked& parked, std::uint32_t value) {
 }
 
 void pass(ThreadBlock& block, std::uint32_t id) {
-    const std::uint32_t value = reduced(block, id);
-    for_each_waiting(block, id, [&](Warp& warp, const Parked& parked) { give_result(warp, parked, value); });
+    if (gives_result(block, id)) {
+        const std::uint32_t value = reduced(block, id);
+        for_each_waiting(block, id, [&](Warp& warp, const Parked& parked) { give_result(warp, parked, value); });
+    }
     block.arrived[id] = 0;
     for (Warp& warp : block.warps) {
         for (const Parked& parked : warp.parked)
@@ -264,6 +285,7 @@ void start_epoch(ThreadBlock& block) {
     for (Warp& warp : block.warps) {
         warp.stamp = 0;
         warp.sync_floor = worker.next_stamp;
+        warp.instructions += kCostOfBarrier;
     }
 }
 
@@ -332,9 +354,9 @@ bool release_barriers(ThreadBlock& block) {
     bool released = false;
     std::uint32_t alive = 0;
     for (const Warp& warp : block.warps) alive += static_cast<std::uint32_t>(lane_count(warp.alive));
-    for (std::uint32_t id = 0; id < 16; ++id) {
+    for (std::uint32_t ids = waited_for(block); ids != 0; ids &= ids - 1) {
+        const auto id = static_cast<std::uint32_t>(std::countr_zero(ids));
         const Arrivals here = arrivals_at(block, id);
-        if (here.threads == 0) continue;
         if (here.wanted == 0 ? here.threads < alive : here.counted < here.wanted) continue;
         released = true;
         if (here.wanted == 0) {
