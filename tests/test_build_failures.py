@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.build import BuildFailed, build
+from grader.build import BuildFailed, ToolMissing, build
 from grader.diagnostics import in_source_terms
 from tests.fresh_cache import fresh_cache
 
@@ -76,10 +76,21 @@ def test_warnings_are_kept_with_the_build(tmp_path: Path) -> None:
 
 
 def test_a_compiler_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.build._SECONDS", 0.05)
-    with pytest.raises(BuildFailed, match="did not come to an end") as failed:
-        build(write(tmp_path, "int never;"))
+    monkeypatch.setattr("grader.build._CPU_SECONDS", 1)
+    halves = "F<A - 1, 2 * B>::v + F<A - 1, 2 * B + 1>::v"
+    text = f"template <int A, int B> struct F {{ static constexpr long v = {halves}; }};\n"
+    text += "template <int B> struct F<0, B> { static constexpr long v = 1; };\nlong all = F<20, 1>::v;"
+    with pytest.raises(BuildFailed, match="did not come to an end in 1 s") as failed:
+        build(write(tmp_path, text))
     assert failed.value.timed_out
+
+
+def test_a_machine_too_busy_to_compile_says_nothing_against_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.build._SECONDS", 0.05)
+    with pytest.raises(ToolMissing, match="too busy"):
+        build(write(tmp_path, "int never;"))
 
 
 def test_a_compiler_that_takes_all_memory_is_stopped(tmp_path: Path) -> None:
