@@ -225,8 +225,8 @@ class _Job:
             forbidden = refused_path(said, text, self.source, self.name)
         if finished.ended == "timeout":
             raise ToolMissing(
-                f"nvcc was not done after {_SECONDS:.0f} s, most of which it waited: this machine is too busy. Try again "
-                "when it has less to do."
+                f"nvcc was not done after {_SECONDS:.0f} s, most of which it waited: this machine is too busy. "
+                "Try again when it has less to do."
             )
         timed_out = finished.returncode != 0 and bool(_CPU_SPENT.search(said))
         if timed_out:

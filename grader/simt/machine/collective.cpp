@@ -39,7 +39,7 @@ void report_source(Warp& warp, const Instruction& instruction, int lane, int fro
     report(warp, instruction, lane, std::move(finding));
 }
 
-// `shift` is where the sources begin: behind d, p and, where it is tracked, the mask of d.
+// The sources begin behind d, p and, where it is tracked, the mask of d.
 template <Mode M, bool Tracked>
 void shuffle(Warp& warp, const Instruction& instruction) {
     constexpr int first = Tracked ? 3 : 2;

@@ -12,9 +12,8 @@
 namespace simt {
 namespace {
 
-constexpr std::uint64_t kMostLocalBytes = 128u << 20;  // of a block
-constexpr std::uint64_t kMostSparse = 1ull << 37;      // bytes of a buffer that is there where it is touched
-constexpr std::uint64_t kMostOwned = 1ull << 30;       // memory that is not a buffer of the caller's
+constexpr std::uint64_t kMostSparse = 1ull << 37;  // bytes of a buffer that is there where it is touched
+constexpr std::uint64_t kMostOwned = 1ull << 30;   // memory that is not a buffer of the caller's
 // Module variables live far from every buffer, each in 4 GiB of its own.
 constexpr std::uint64_t kVariableBase = 0x0000'6000'0000'0000, kVariableStride = 1ull << 32;
 
@@ -186,7 +185,7 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
                            " bytes of parameters");
     if (std::uint64_t{dynamic_shared} + function->shared_bytes > (1u << 20))
         throw ProgramError("kernel " + kernel + " wants too much shared memory");
-    if (function->local_bytes * block.volume() > kMostLocalBytes)
+    if (function->local_bytes * block.volume() > kMostLocalOfBlock)
         throw ProgramError("kernel " + kernel + " wants more local memory than the software GPU has");
     if (stamps_.nearly_full()) {
         for (const auto& region : memory_.all()) region->shadow.forget_accesses();

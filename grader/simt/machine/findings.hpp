@@ -56,8 +56,6 @@ class FindingTable {
   public:
     void add(Finding finding);
     void merge(const FindingTable& other);
-    bool empty() const { return groups_.empty(); }
-    void clear() { groups_.clear(); }
     const auto& groups() const { return groups_; }
 
   private:

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::uint32_t kMostDepth = 1024, kMostLocalBytes = 1u << 19;  // a thread's stack
 constexpr std::uint64_t kMostRegisterBytes = 64u << 20;                 // of a warp's calls
-constexpr std::uint64_t kMostLocalOfBlock = 128u << 20;
 
 std::uint64_t local_limit(const Warp& warp) {
     return std::min<std::uint64_t>(kMostLocalBytes, kMostLocalOfBlock / warp.block->launch->block.volume());

@@ -8,6 +8,8 @@ namespace simt {
 // Addresses of functions, as pointers to them hold them.
 inline constexpr std::uint64_t kFunctionBase = 0x0300'0000'0000'0000, kFunctionStride = 16;
 
+inline constexpr std::uint64_t kMostLocalOfBlock = 128u << 20;  // bytes of local memory
+
 // The kernel's own frame, for all lanes of a warp that starts.
 Frame& first_frame(Warp& warp);
 

@@ -55,7 +55,7 @@ void add_collective_operations(OperationTable&);  // collective.cpp
 void add_ordering_operations(OperationTable&);    // ordering.cpp
 void add_frame_operations(OperationTable&);       // frame.cpp
 void add_system_operations(OperationTable&);      // system.cpp
-void add_control_operations(OperationTable&);     // scheduler.cpp
+void add_control_operations(OperationTable&);     // groups.cpp
 const OperationTable& operations();               // program.cpp: all of them, made once
 
 }  // namespace simt

@@ -214,14 +214,37 @@ void share(Warp& warp, LaneMask lanes) {
     for_each_lane(lanes, [&](int lane) { know(order_of(warp, lane), all); });
 }
 
+namespace {
+
+// Lanes that meet apart from the rest of their warp, perhaps in every round of a loop: one piece serves all rounds.
+void meet_apart(Warp& warp, LaneMask lanes) {
+    const Knowledge* known = order_of(warp, first_lane(lanes)).known;
+    bool again = known && known->apart && known->block == warp.block->linear && known->warp == warp.number &&
+                 known->lanes == lanes;
+    for_each_lane(lanes, [&](int lane) { again &= order_of(warp, lane).known == known; });
+    const std::uint32_t done = warp.last_stamp | 1;
+    if (again) {
+        const_cast<Knowledge*>(known)->own = done;  // of this worker's own store; it says no less than before
+        return;
+    }
+    Knowledge piece = piece_of(warp, lanes);
+    piece.own = done;
+    piece.block_only = piece.apart = true;
+    const Knowledge* kept = keep(warp, piece);
+    for_each_lane(lanes, [&](int lane) {
+        LaneOrder& order = order_of(warp, lane);
+        if (!order.known && kept)
+            know(order, kept);
+        else
+            know(order, joined(warp, order.known, kept));
+    });
+}
+
+}  // namespace
+
 void share_at_barrier(Warp& warp, LaneMask lanes, bool apart) {
     if (apart) {
-        Knowledge piece = piece_of(warp, lanes);
-        piece.own = warp.last_stamp | 1;
-        piece.block_only = piece.apart = true;
-        const Knowledge* done = keep(warp, piece);
-        for_each_lane(lanes,
-                      [&](int lane) { know(order_of(warp, lane), joined(warp, order_of(warp, lane).known, done)); });
+        meet_apart(warp, lanes);
         warp.stamp = 0;
     }
     if (!warp.order) return;

@@ -25,8 +25,7 @@ constexpr std::uint32_t kRoundsTold = 64;  // barriers, between two reports to t
 
 enum class Outcome : std::uint8_t { done, waiting, turn_over, stopped };
 
-// ---- warps
-// -----------------------------------------------------------------------------------------------------------
+// ---- warps --------------------------------------------------------------------------------------------------------
 
 void run_straight(Warp& warp, const Instruction* at, const Instruction* end, LaneMask lanes) {
     for (; at != end; ++at) {

@@ -133,6 +133,12 @@ Arrivals arrivals_at(const ThreadBlock& block, std::uint32_t id) {
     return here;
 }
 
+std::uint32_t living(const ThreadBlock& block) {
+    std::uint32_t threads = 0;
+    for (const Warp& warp : block.warps) threads += static_cast<std::uint32_t>(lane_count(warp.alive));
+    return threads;
+}
+
 // The numbers of the barriers at which somebody waits, as bits.
 std::uint32_t waited_for(const ThreadBlock& block) {
     std::uint32_t ids = 0;
@@ -352,8 +358,7 @@ void arrive(Warp& warp, const Instruction& instruction) {
 
 bool release_barriers(ThreadBlock& block) {
     bool released = false;
-    std::uint32_t alive = 0;
-    for (const Warp& warp : block.warps) alive += static_cast<std::uint32_t>(lane_count(warp.alive));
+    const std::uint32_t alive = living(block);
     for (std::uint32_t ids = waited_for(block); ids != 0; ids &= ids - 1) {
         const auto id = static_cast<std::uint32_t>(std::countr_zero(ids));
         const Arrivals here = arrivals_at(block, id);
@@ -376,7 +381,7 @@ void report_deadlock(ThreadBlock& block) {
             Finding finding;
             finding.fault = Fault::deadlock;
             finding.waiting = here.threads;
-            finding.wanted = here.wanted;
+            finding.wanted = here.wanted ? here.wanted : living(block);
             for_each_lane(parked.lanes, [&](int lane) { report(warp, parked.block().last, lane, finding); });
         }
     block.launch->stop = true;
