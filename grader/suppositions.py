@@ -12,8 +12,9 @@ from itertools import combinations
 import torch
 
 from grader.compare import Tensors, reference_results
+from grader.explain import sentence
 from grader.explain.likeness import Candidate
-from grader.puzzle import Buffer, Case, Number, Part, PuzzleError, Work, call_by_name, scalar_value
+from grader.puzzle import Buffer, Case, Dim, Number, Part, PuzzleError, Work, call_by_name, scalar_value
 
 _PIECES = (32, 16, 8, 64, 128, 256, 512, 1024, 4, 2)  # terms that a tile, a warp or a block may take
 _MOST_BLOCKS = 64
@@ -51,38 +52,41 @@ def _all(part: Part, case: Case, inputs: Tensors, threads: int) -> Iterator[Supp
 # ---- too few terms --------------------------------------------------------------------------------------------------
 
 
-def _summed(part: Part) -> list[str]:
-    """Scalars that are dimensions of inputs and of no result: what is summed over, or reduced in another way."""
+def _summed(part: Part) -> list[Dim]:
+    """Dimensions of inputs and of no result, by name or fixed: what is summed over, or reduced in another way."""
     read = {dim for buffer in part.buffers if buffer.is_read for dim in buffer.shape}
     kept = {dim for buffer in part.results for dim in buffer.shape}
-    return [scalar.name for scalar in part.scalars if scalar.name in read - kept]
+    names = [scalar.name for scalar in part.scalars if scalar.name in read - kept]
+    return [*names, *sorted(dim for dim in read - kept if isinstance(dim, int) and dim > 1)]
 
 
-def _too_few(part: Part, case: Case, inputs: Tensors, dim: str, threads: int) -> Iterator[Supposed]:
-    count = int(case.params[dim])
+def _too_few(part: Part, case: Case, inputs: Tensors, dim: Dim, threads: int) -> Iterator[Supposed]:
+    count = int(case.params[dim]) if isinstance(dim, str) else dim
+    named = {"dim": dim if isinstance(dim, str) else sentence("patterns", "fixed"), "all": count}
     every = range(count)
     pieces = [piece for piece in dict.fromkeys((*((threads,) if threads > 1 else ()), *_PIECES)) if piece < count]
     shorter = dict.fromkeys([count - 1, *(count // piece * piece for piece in pieces), *pieces])
     for first in (first for first in shorter if 0 < first < count):
-        facts = {"dim": dim, "count": first, "all": count}
-        yield _kept(part, case, inputs, dim, every[:first], "first_of", facts)
+        yield _kept(part, case, inputs, dim, every[:first], "first_of", {**named, "count": first})
     if count > 1:
-        yield _kept(part, case, inputs, dim, every[1:], "without_first", {"dim": dim, "all": count})
+        yield _kept(part, case, inputs, dim, every[1:], "without_first", named)
+        yield _kept(part, case, inputs, dim, every[:1], "first_alone", named)
+        yield _kept(part, case, inputs, dim, every[-1:], "last_alone", named)
     for step in pieces:
-        yield _kept(part, case, inputs, dim, every[::step], "one_in", {"dim": dim, "step": step})
+        yield _kept(part, case, inputs, dim, every[::step], "one_in", {**named, "step": step})
     for piece in pieces:
         if count <= piece * _MOST_BLOCKS:
             for start in range(piece, count, piece):
                 last = min(start + piece, count) - 1
-                facts = {"dim": dim, "all": count, "first": start, "last": last}
+                facts = {**named, "first": start, "last": last}
                 yield _kept(part, case, inputs, dim, every[start : last + 1], "one_block_of", facts)
 
 
 def _kept(
-    part: Part, case: Case, inputs: Tensors, dim: str, kept: range, key: str, facts: Mapping[str, object]
+    part: Part, case: Case, inputs: Tensors, dim: Dim, kept: range, key: str, facts: Mapping[str, object]
 ) -> Supposed:
     """Only the terms `kept` along `dim`."""
-    shorter = Case.of({**case.params, dim: len(kept)})
+    shorter = Case.of({**case.params, dim: len(kept)}) if isinstance(dim, str) else case
     changed = dict(inputs)
     for buffer in part.buffers:
         for axis, extent in enumerate(buffer.shape):

@@ -125,6 +125,25 @@ def test_a_sum_of_too_little(kernel: Callable[[torch.Tensor], torch.Tensor], wor
     assert told(SUM, lambda t: kernel(t["x"].double())) == words
 
 
+ROWS = Part(
+    "warp_sum",
+    params=[In("x", f32, "rows", 32), Out("out", f32, "rows"), Scalar("rows", i32)],
+    reference=lambda x: x.sum(1),
+    groups={"some": [Case(rows=40)]},
+    bench=Case(rows=1),
+    work=lambda rows: Work(bytes=132 * rows, flops=32 * rows),
+    tolerance=Tolerance(1e-6, 1e-6, why="for a test"),
+    lesson="",
+)
+
+
+def test_a_step_of_a_warp_that_is_left_out() -> None:
+    assert told(ROWS, lambda t: t["x"][:, ::2].sum(1)) == "as if only one in 2 along a row counted"
+    assert told(ROWS, lambda t: t["x"][:, :16].sum(1)) == "as if only the first 16 of the 32 along a row counted"
+    assert told(ROWS, lambda t: t["x"][:, 31:].sum(1)) == "as if only the last of the 32 along a row counted"
+    assert told(ROWS, lambda t: t["x"][:, :11].sum(1)) == "all elements"
+
+
 def test_a_neighbour_that_is_read_instead() -> None:
     assert told(ADD, lambda t: t["a"] + t["b"].roll(-1)) == "as if b were read one element too far"
     assert told(ADD, lambda t: t["a"].roll(1) + t["b"]) == "as if a were read one element too early"
