@@ -191,7 +191,7 @@ class Trial:
             expected=wrong.expected,
             wrong=wrong.wrong,
             shape=wrong.shape,
-            inputs={name: tensor.double() for name, tensor in inputs.items()},
+            inputs=inputs,
             scalars=self.case.params,
             grid=grid,
             block=block,

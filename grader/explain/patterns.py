@@ -52,7 +52,7 @@ class Pattern:
 class Values:
     """One compared buffer: flat float64 tensors of one length, `wrong` a mask, `shape` the buffer's own.
 
-    `inputs` are the inputs as float64 in their shapes, `scalars` the numbers of the case, `grid` and `block` those of
+    `inputs` are the inputs in their shapes and types, `scalars` the numbers of the case, `grid` and `block` those of
     the last launch, zeros if unknown. `allowed` is how far each element may be off, as flat as the others; beyond that
     two values are the same that differ by rounding only. `supposed` are the results that usual mistakes would give; it
     is gone through at most once.
