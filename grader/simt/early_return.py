@@ -47,6 +47,7 @@ def _goes_round(lines: Sequence[str], line: int | None) -> bool:
 def _works_and_returns(lines: Sequence[str], barrier: int | None) -> bool:
     """Whether before the barrier's line there is an early return that does something else first."""
     text = "\n".join(lines[: barrier or 0])
+    text = text[max(0, text.rfind("__global__"), text.rfind("__device__")) :]  # the function that it stands in
     bodies = (_body(text, found.end()) for found in _IF.finditer(text))
     return any(_is_early_return(body) and body.count(";") > 1 for body in bodies)
 

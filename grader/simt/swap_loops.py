@@ -11,15 +11,16 @@ from grader.simt.code import Op
 
 
 def relax_first_loads(blocks: list[CodeBlock]) -> None:
-    """Loads from an address at which the function also compares and swaps become `ld.relaxed.gpu`."""
-    swapped = {_place(op) for block in blocks for op in block.ops if op.name.startswith("atom.") and ".cas." in op.name}
-    if not swapped:
-        return
-    for block in blocks:
-        for op in block.ops:
-            verb, _, rest = op.name.partition(".")
-            if verb == "ld" and rest.startswith(("global.", "shared.", "generic.")) and _place(op) in swapped:
-                op.name = f"ld.relaxed.gpu.{rest}"
+    """Loads from an address at which the function compares and swaps later become `ld.relaxed.gpu`."""
+    ops = [op for block in blocks for op in block.ops]
+    last_swap = {
+        _place(op): number for number, op in enumerate(ops) if op.name.startswith("atom.") and ".cas." in op.name
+    }
+    for number, op in enumerate(ops):
+        verb, _, rest = op.name.partition(".")
+        plain_load = verb == "ld" and rest.startswith(("global.", "shared.", "generic."))
+        if plain_load and number < last_swap.get(_place(op), 0):
+            op.name = f"ld.relaxed.gpu.{rest}"
 
 
 def _place(op: Op) -> tuple[int, int]:

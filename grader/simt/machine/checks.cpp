@@ -274,15 +274,6 @@ class PieceCheck {
         return (many & ~kCellAtomic) | strong;
     }
 
-    // A thread's own atomic must not hide the plain store before it, which others may still come to meet; nor may, in
-    // global memory, one of its block.
-    bool hides_plain_store(Cell writer, Cell mine) const {
-        if (writer < marks_.floor || (writer & kCellAtomic)) return false;
-        if (writer + kCellAtomic == mine) return true;
-        const Stamp then = stamp(writer);
-        return region_.space == Space::global && then.reach != Reach::grid && then.block == warp_.block->linear;
-    }
-
     void write(std::uint32_t k, int lane, bool same) {
         const Cell mine = marks_.mine | static_cast<Cell>(lane);
         const Cell writer = page_.writer[k], reader = page_.reader[k];
@@ -290,7 +281,8 @@ class PieceCheck {
             race(k, lane, writer, page_.writer_site[k], true);
         else if (!same && !may_meet(reader, false) && !ordered(reader, lane))
             race(k, lane, reader, page_.reader_site[k], false);
-        if (marks_.strong && hides_plain_store(writer, mine)) return;
+        // A thread's own atomic must not hide the plain store before it, which others may still come to meet.
+        if (marks_.strong && writer + kCellAtomic == mine) return;
         page_.writer[k] = mine;
         page_.writer_site[k] = instruction_.site;
         page_.newest_writer = std::max(page_.newest_writer, mine);

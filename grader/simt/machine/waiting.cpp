@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 
 #include "groups.hpp"
 #include "launch.hpp"
@@ -102,10 +103,17 @@ void release(Warp& warp, Parked first) {
         for (const Parked& parked : released)
             if (parked.frame != first.frame && parked.frame->function == first.frame->function) body(parked);
     };
-    for_other_frames([&](const Parked& parked) { copy_lanes(*parked.frame, *first.frame, parked.lanes); });
+    std::optional<Frame> before;  // in a recursion, the first frame may be where the others go back to
+    for_other_frames([&](const Parked& parked) {
+        if (!before) before = *first.frame;
+        copy_lanes(*parked.frame, *first.frame, parked.lanes);
+    });
     warp.enter(*first.frame);
     run_collective(warp, first.block(), come, first.mask);
-    for_other_frames([&](const Parked& parked) { copy_lanes(*first.frame, *parked.frame, parked.lanes); });
+    for_other_frames([&](const Parked& parked) {
+        copy_lanes(*first.frame, *parked.frame, parked.lanes);
+        copy_lanes(*before, *first.frame, parked.lanes);
+    });
     for (const Parked& parked : released) join(warp, {parked.frame, parked.block().next, parked.lanes, 0, parked.at});
 }
 
