@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.record.plan import PlanBuffer
-from grader.simt.process import acquire, release
+from grader.simt.machine import MachineError
+from grader.simt.process import MachineDied, MachineProcess, acquire, release
 
 if TYPE_CHECKING:
     import torch
@@ -54,6 +55,20 @@ class Written:
     ranges: Sequence[tuple[int, int]]
 
 
+def _loaded(program: Path) -> MachineProcess:
+    """A process that holds the program. One that was kept may have come to its end meanwhile: then a fresh one."""
+    process = acquire(str(program))
+    try:
+        process.ask("create", raw=program.read_bytes())
+    except MachineDied:
+        process = acquire(str(program))
+        process.ask("create", raw=program.read_bytes())
+    except MachineError:
+        release(process)
+        raise
+    return process
+
+
 class RemoteMachine:
     """A program, its module's variables, and the buffers that are mapped at the moment.
 
@@ -62,11 +77,10 @@ class RemoteMachine:
     """
 
     def __init__(self, program: Path) -> None:
-        self._process = acquire(str(program))
+        self._process = _loaded(program)
         self._release = weakref.finalize(self, release, self._process)
         self._offsets: Mapping[str, int] = {}
         self._deadline: float | None = None
-        self._process.ask("create", raw=program.read_bytes())
 
     @property
     def alive(self) -> bool:
