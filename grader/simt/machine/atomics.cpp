@@ -23,7 +23,7 @@ struct Add {
         return a + b;
     }
 };
-// Of floats: global memory flushes subnormals, shared memory does not.
+// Of f32: global memory flushes subnormals.
 struct AddFlushed {
     float operator()(float a, float b) const { return canonical(flushed(flushed(a) + flushed(b))); }
 };
@@ -166,6 +166,19 @@ void update(Warp& warp, const Instruction& instruction) {
                  [&](T old, int lane) { return F{}(old, operand_value<T>(values.data(), lane)); });
 }
 
+// By a generic address f32 is added as in the space where it leads.
+template <bool HasResult>
+void add_generic(Warp& warp, const Instruction& instruction) {
+    const Access access = access_of(warp, instruction, instruction.operand[HasResult ? 1 : 0], sizeof(float));
+    std::array<float, kLanes> values;
+    std::copy_n(warp.source<float>(instruction.operand[HasResult ? 2 : 1]), kLanes, values.begin());
+    atomic<Window::generic, float>(warp, instruction, HasResult, AccessKind::atomic, [&](float old, int lane) {
+        const float value = values[static_cast<std::size_t>(lane)];
+        const Window window = resolve(warp, instruction, access.address(lane), Window::generic, sizeof(float)).window;
+        return window == Window::shared ? AddFloat{}(old, value) : AddFlushed{}(old, value);
+    });
+}
+
 template <Window W, class T>
 void compare_and_swap(Warp& warp, const Instruction& instruction) {
     const auto* expected = warp.source<Bits<T>>(instruction.operand[2]);
@@ -179,7 +192,8 @@ template <Window W, class T, class F>
 void add_in(OperationTable& table, std::string_view operation, std::string_view space, std::string_view type) {
     const bool wide = sizeof(T) == 8;
     table.add({"atom.", operation, ".", space, ".", type}, wide ? "WAR" : "wAr", update<W, T, F, true>);
-    table.add({"red.", operation, ".", space, ".", type}, wide ? "AR" : "Ar", update<W, T, F, false>);
+    if constexpr (!std::is_same_v<F, Exchange>)  // without a result that is a store
+        table.add({"red.", operation, ".", space, ".", type}, wide ? "AR" : "Ar", update<W, T, F, false>);
 }
 
 template <class T, class F>
@@ -207,15 +221,14 @@ void add_atomic_operations(OperationTable& table) {
     add<u32, Add>(table, "add", "b32");
     add<u64, Add>(table, "add", "b64");
     add_in<Window::global, float, AddFlushed>(table, "add", "global", "f32");
-    add_in<Window::generic, float, AddFlushed>(table, "add", "generic", "f32");
+    table.add("atom.add.generic.f32", "wAr", add_generic<true>);
+    table.add("red.add.generic.f32", "Ar", add_generic<false>);
     add_in<Window::shared, float, AddFloat>(table, "add", "shared", "f32");
     add<double, AddFloat>(table, "add", "f64");
-    for (const std::string_view operation : {"add", "add.noftz"}) {
-        add<u16, AddHalf<F16>>(table, operation, "f16");
-        add<u16, AddHalf<Bf16>>(table, operation, "bf16");
-        add<u32, AddPair<F16>>(table, operation, "f16x2");
-        add<u32, AddPair<Bf16>>(table, operation, "bf16x2");
-    }
+    add<u16, AddHalf<F16>>(table, "add.noftz", "f16");
+    add<u16, AddHalf<Bf16>>(table, "add.noftz", "bf16");
+    add<u32, AddPair<F16>>(table, "add.noftz", "f16x2");
+    add<u32, AddPair<Bf16>>(table, "add.noftz", "bf16x2");
     add<u32, Least>(table, "min", "u32");
     add<std::int32_t, Least>(table, "min", "s32");
     add<u64, Least>(table, "min", "u64");

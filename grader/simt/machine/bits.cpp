@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include "elementwise.hpp"
+#include "launch.hpp"
 #include "operations.hpp"
-#include "region.hpp"
 
 namespace simt {
 namespace {
@@ -134,8 +134,36 @@ template <std::uint64_t Window>
 struct InWindow {
     bool operator()(std::uint64_t address) const { return (address & ~(kWindowBytes - 1)) == Window; }
 };
-struct InGlobal {
-    bool operator()(std::uint64_t address) const { return address < kSharedWindow; }
+
+// Constant memory lies among global memory; what is neither there nor in a window is global. Parameters are, too.
+bool in_constant(const Warp& warp, std::uint64_t address) {
+    const Region* region = warp.block->launch->device->memory().nearest(address);
+    return region && region->space == Space::constant && region->holds(address, 1);
+}
+template <bool Constant>
+void where_in_memory(Warp& warp, const Instruction& instruction) {
+    const auto* address = warp.source<std::uint64_t>(instruction.operand[1]);
+    LaneMask holds = 0;
+    for_each_lane(warp.mask, [&](int lane) {
+        const std::uint64_t at = address[lane];
+        const bool global = at < kSharedWindow || InWindow<kParameterWindow>{}(at);
+        holds |= static_cast<LaneMask>(Constant ? in_constant(warp, at) : global && !in_constant(warp, at)) << lane;
+    });
+    warp.set_predicate(instruction.operand[0], holds);
+}
+
+// vabsdiff2, vabsdiff4: |a - b| of each part; with .add their sum on top of c.
+template <int Bits, bool Sum>
+struct AbsoluteDifferences {
+    Word operator()(Word a, Word b, Word c) const {
+        Word result = Sum ? c : 0;
+        for (int at = 0; at < 32; at += Bits) {
+            const Word mask = (1u << Bits) - 1, left = a >> at & mask, right = b >> at & mask;
+            const Word difference = left < right ? right - left : left - right;
+            result += Sum ? difference : difference << at;
+        }
+        return result;
+    }
 };
 
 // A clock that goes on with the warp's instructions: it measures nothing, but it never stands still.
@@ -187,7 +215,12 @@ void add_bit_operations(OperationTable& table) {
     table.add("isspacep.shared", "PR", where<InWindow<kSharedWindow>>);
     table.add("isspacep.local", "PR", where<InWindow<kLocalWindow>>);
     table.add("isspacep.param", "PR", where<InWindow<kParameterWindow>>);
-    table.add("isspacep.global", "PR", where<InGlobal>);
+    table.add("isspacep.global", "PR", where_in_memory<false>);
+    table.add("isspacep.const", "PR", where_in_memory<true>);
+    table.add("vabsdiff2.u32.u32.u32", "wrrr", ternary<Word, Word, Word, Word, AbsoluteDifferences<16, false>>);
+    table.add("vabsdiff2.u32.u32.u32.add", "wrrr", ternary<Word, Word, Word, Word, AbsoluteDifferences<16, true>>);
+    table.add("vabsdiff4.u32.u32.u32", "wrrr", ternary<Word, Word, Word, Word, AbsoluteDifferences<8, false>>);
+    table.add("vabsdiff4.u32.u32.u32.add", "wrrr", ternary<Word, Word, Word, Word, AbsoluteDifferences<8, true>>);
     table.add("mov.clock", "w", clock_value<Word, 0>);
     table.add("mov.clock_hi", "w", clock_value<Word, 32>);
     table.add("mov.clock64", "W", clock_value<std::uint64_t, 0>);

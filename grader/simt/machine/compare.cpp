@@ -1,7 +1,9 @@
-// Comparisons: setp, set and slct (PTX ISA 9.1, section 9.7.6).
+// Comparisons: setp, and set of pairs (PTX ISA 9.1, sections 9.7.6 and 9.7.7). Other forms of set, and slct, are
+// lowered to setp and selp.
 #include <cmath>
 
 #include "elementwise.hpp"
+#include "half.hpp"
 #include "operations.hpp"
 #include "rounding.hpp"
 
@@ -69,8 +71,10 @@ struct Nan {
 };
 
 template <class T, bool Flush>
-T operand_value(SlotOf<T> raw) {
-    if constexpr (Flush)
+auto operand_value(SlotOf<T> raw) {
+    if constexpr (std::is_same_v<T, F16>)
+        return value_of<F16>(raw & 0xffff);
+    else if constexpr (Flush)
         return flushed(raw);
     else
         return static_cast<T>(raw);
@@ -106,18 +110,18 @@ void setp(Warp& warp, const Instruction& instruction) {
     warp.set_predicate(instruction.operand[1], combined<How>(~holds, c));
 }
 
-void store_truth(Warp& warp, const Instruction& instruction, LaneMask holds, std::uint32_t truth) {
-    alignas(64) std::array<std::uint32_t, kLanes> result;
-    for (int lane = 0; lane < kLanes; ++lane) result[lane] = (holds >> lane & 1) ? truth : 0u;
-    warp.assign(instruction.operand[0], result.data());
-}
+// set of two f16 a register: Truth in the halves where it holds
+template <class F, std::uint32_t Truth>
+struct SetPair {
+    std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
+        return half(a, b) | half(a >> 16, b >> 16) << 16;
+    }
 
-// set: all ones or 1.0 where it holds
-template <class T, class F, bool Flush, bool AsFloat>
-void set(Warp& warp, const Instruction& instruction) {
-    const LaneMask holds = compare<T, F, Flush>(warp, instruction.operand[1], instruction.operand[2]);
-    store_truth(warp, instruction, holds, AsFloat ? 0x3f800000u : ~0u);
-}
+  private:
+    static std::uint32_t half(std::uint32_t a, std::uint32_t b) {
+        return F{}(value_of<F16>(a & 0xffff), value_of<F16>(b & 0xffff)) ? Truth : 0;
+    }
+};
 
 template <class T, class F, bool Flush>
 void add_comparison(OperationTable& table, std::string_view comparison, std::string_view type) {
@@ -126,9 +130,12 @@ void add_comparison(OperationTable& table, std::string_view comparison, std::str
     table.add({"setp.", comparison, ".and.", type}, wide ? "PPRRp" : "PPrrp", setp<T, F, Flush, Combine::conjunction>);
     table.add({"setp.", comparison, ".or.", type}, wide ? "PPRRp" : "PPrrp", setp<T, F, Flush, Combine::disjunction>);
     table.add({"setp.", comparison, ".xor.", type}, wide ? "PPRRp" : "PPrrp", setp<T, F, Flush, Combine::exclusive>);
-    for (const std::string_view integer : {".u32.", ".s32.", ".b32."})
-        table.add({"set.", comparison, integer, type}, wide ? "wRR" : "wrr", set<T, F, Flush, false>);
-    table.add({"set.", comparison, ".f32.", type}, wide ? "wRR" : "wrr", set<T, F, Flush, true>);
+    if constexpr (std::is_same_v<T, F16>) {
+        using Word = std::uint32_t;
+        table.add({"set.", comparison, ".f16x2.f16x2"}, "wrr", binary<Word, Word, Word, SetPair<F, 0x3c00>>);
+        for (const std::string_view integer : {".u32.f16x2", ".s32.f16x2"})
+            table.add({"set.", comparison, integer}, "wrr", binary<Word, Word, Word, SetPair<F, 0xffff>>);
+    }
 }
 
 template <class T, bool Flush>
@@ -160,20 +167,12 @@ void add_equality(OperationTable& table, std::string_view type) {
     add_comparison<T, NotEqual, false>(table, "ne", type);
 }
 
-// slct: a where c >= 0, else b; -0 counts as 0, NaN as less.
-template <class T, class C>
-struct SelectBySign {
-    T operator()(T a, T b, SlotOf<C> c) const { return static_cast<C>(c) >= 0 ? a : b; }
-};
-
 }  // namespace
 
 void add_compare_operations(OperationTable& table) {
-    add_equality<std::uint16_t>(table, "b16");
     add_equality<std::uint32_t>(table, "b32");
     add_equality<std::uint64_t>(table, "b64");
     add_orders<std::int16_t, false>(table, "s16");
-    add_orders<std::uint16_t, false>(table, "u16");
     add_orders<std::int32_t, false>(table, "s32");
     add_orders<std::uint32_t, false>(table, "u32");
     add_orders<std::int64_t, false>(table, "s64");
@@ -181,14 +180,7 @@ void add_compare_operations(OperationTable& table) {
     add_float<float, false>(table, "f32");
     add_float<float, true>(table, "ftz.f32");
     add_float<double, false>(table, "f64");
-    table.add(
-        "slct.b32.s32", "wrrr",
-        ternary<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, SelectBySign<std::uint32_t, std::int32_t>>);
-    table.add("slct.b32.f32", "wrrr",
-              ternary<std::uint32_t, std::uint32_t, std::uint32_t, float, SelectBySign<std::uint32_t, float>>);
-    table.add(
-        "slct.b64.s32", "WRRr",
-        ternary<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, SelectBySign<std::uint64_t, std::int32_t>>);
+    add_float<F16, false>(table, "f16");
 }
 
 }  // namespace simt

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "elementwise.hpp"
+#include "half.hpp"
 #include "operations.hpp"
 #include "rounding.hpp"
 
@@ -70,8 +71,10 @@ constexpr Limits limits() {
     constexpr double high =
         L::digits < 32 ? double(std::uint64_t{1} << L::digits) : 0x1p31 * double(std::uint64_t{1} << (L::digits - 31));
     // NaN: 0, or 1 << (w - 1) where one side has 64 bits
-    const std::uint64_t nan = sizeof(From) == 8 || sizeof(To) == 8 ? std::uint64_t{1} << (8 * sizeof(To) - 1) : 0;
-    return {double(L::min()), high, std::uint64_t(slot<To>(L::min())), std::uint64_t(slot<To>(L::max())), nan};
+    const bool wide = sizeof(From) == 8 || sizeof(To) == 8;
+    const To nan = wide ? static_cast<To>(std::uint64_t{1} << (8 * sizeof(To) - 1)) : To{0};
+    const auto bits = [](To value) { return std::uint64_t(slot<To>(value)); };
+    return {double(L::min()), high, bits(L::min()), bits(L::max()), bits(nan)};
 }
 
 // Rounded and clamped, as bits of 64; the caller keeps what its slot holds.
@@ -91,15 +94,41 @@ template <class From, Round Mode, bool Flush>
 }
 
 template <class To, class From, Round Mode, bool Flush>
-void convert_to_integer(Warp& warp, const Instruction& instruction) {
+void finish_conversion(Warp& warp, const Instruction& instruction, const From* from, const Limits& limits) {
     constexpr std::uint64_t mask = sizeof(To) == 8 ? ~std::uint64_t{0} : sizeof(To) == 4 ? 0xffffffffu : 0xffffu;
     alignas(64) std::array<std::uint64_t, kLanes> wide;
-    float_to_integer<From, Mode, Flush>(warp.source<From>(instruction.operand[1]), limits<To, From>(), mask,
-                                        wide.data());
+    float_to_integer<From, Mode, Flush>(from, limits, mask, wide.data());
     alignas(64) std::array<SlotOf<To>, kLanes> result;
     for (int lane = 0; lane < kLanes; ++lane) result[lane] = static_cast<SlotOf<To>>(wide[lane]);
     warp.assign(instruction.operand[0], result.data());
 }
+
+template <class To, class From, Round Mode, bool Flush>
+void convert_to_integer(Warp& warp, const Instruction& instruction) {
+    finish_conversion<To, From, Mode, Flush>(warp, instruction, warp.source<From>(instruction.operand[1]),
+                                             limits<To, From>());
+}
+
+template <class To, Round Mode>
+void convert_half_to_integer(Warp& warp, const Instruction& instruction) {
+    const auto* bits = warp.source<std::uint32_t>(instruction.operand[1]);
+    std::array<double, kLanes> values;
+    for (int lane = 0; lane < kLanes; ++lane) values[lane] = value_of<F16>(bits[lane] & 0xffff);
+    finish_conversion<To, double, Mode, false>(warp, instruction, values.data(), limits<To, float>());
+}
+
+template <class From, Round Mode>
+struct IntegerToHalf {  // what a double cannot hold of a large one lies far above the largest f16
+    std::uint32_t operator()(SlotOf<From> raw) const {
+        return bits_of<F16>(static_cast<double>(static_cast<From>(raw)), Mode);
+    }
+};
+template <Round Mode>
+struct RoundHalfToIntegral {
+    std::uint32_t operator()(std::uint32_t bits) const {
+        return bits_of<F16>(to_integral<Mode>(value_of<F16>(bits & 0xffff)));
+    }
+};
 
 // Compares in integers: `nearest` is integral, and only 2^w itself lies outside From.
 template <class To, class From>
@@ -157,7 +186,8 @@ constexpr std::string_view mode_name(Round mode) {
 
 template <class To, class From>
 void add_integer_pair(OperationTable& table, std::string_view to, std::string_view from) {
-    table.add({"cvt.", to, ".", from}, shape<To, From>(), unary<SlotOf<To>, SlotOf<From>, Integer<To, From>>);
+    if constexpr (sizeof(To) != 8 || sizeof(From) != 8)  // that would be a copy
+        table.add({"cvt.", to, ".", from}, shape<To, From>(), unary<SlotOf<To>, SlotOf<From>, Integer<To, From>>);
     table.add({"cvt.sat.", to, ".", from}, shape<To, From>(), unary<SlotOf<To>, SlotOf<From>, Clamped<To, From>>);
 }
 
@@ -174,6 +204,14 @@ void add_mode(OperationTable& table, std::string_view integral, std::string_view
     }
     table.add({"cvt.", mode_name(M), ".", real, ".", integral}, shape<Float, Integral>(),
               unary<Float, SlotOf<Integral>, IntegerToFloat<Float, Integral, M>>);
+}
+
+template <class Integral, Round M>
+void add_half_mode(OperationTable& table, std::string_view integral) {
+    table.add({"cvt.", mode_name(M), "i.", integral, ".f16"}, sizeof(Integral) == 8 ? "Wr" : "wr",
+              convert_half_to_integer<Integral, M>);
+    table.add({"cvt.", mode_name(M), ".f16.", integral}, sizeof(Integral) == 8 ? "wR" : "wr",
+              unary<std::uint32_t, SlotOf<Integral>, IntegerToHalf<Integral, M>>);
 }
 
 template <class Integral, class Float>
@@ -196,6 +234,10 @@ void add_integral(OperationTable& table, std::string_view name) {
     add_integer_pair<Integral, std::int64_t>(table, name, "s64");
     add_modes<Integral, float>(table, name, "f32");
     add_modes<Integral, double>(table, name, "f64");
+    add_half_mode<Integral, Round::nearest>(table, name);
+    add_half_mode<Integral, Round::zero>(table, name);
+    add_half_mode<Integral, Round::down>(table, name);
+    add_half_mode<Integral, Round::up>(table, name);
 }
 
 template <class T, Round M, bool Flush, bool Saturate>
@@ -209,6 +251,9 @@ void add_float_mode(OperationTable& table, std::string_view tail) {
     table.add({"cvt.", mode_name(M), tail, ".f32.f64"}, "wR", unary<float, double, Narrow<M, Flush, Saturate>>);
     add_integral_rounding<float, M, Flush, Saturate>(table, tail, "f32");
     if constexpr (!Flush) add_integral_rounding<double, M, false, Saturate>(table, tail, "f64");
+    if constexpr (!Flush && !Saturate)
+        table.add({"cvt.", mode_name(M), "i.f16.f16"}, "wr",
+                  unary<std::uint32_t, std::uint32_t, RoundHalfToIntegral<M>>);
 }
 
 template <bool Flush, bool Saturate>

@@ -91,6 +91,7 @@ struct Most {
         return a > b || (a == b && !std::signbit(a)) ? a : b;
     }
 };
+// With .NaN it wins.
 struct LeastOrNan {
     template <class T>
     T operator()(T a, T b) const {
@@ -126,11 +127,9 @@ struct ReciprocalRoot {
         return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a)));
     }
 };
-struct ApproximateDivide {  // div.approx: a * (1/b), which is 0 for 2^126 < |b|, NaN for infinity over that
+struct ApproximateDivide {  // div.approx: a * (1/b), where 1/b is 0 for 2^126 < |b|: NaN for infinity over that
     float operator()(float a, float b) const {
-        if (std::abs(b) > 0x1p126f && std::isfinite(b))
-            return std::isinf(a) ? std::bit_cast<float>(kNan32) : std::copysign(0.0f, a) * std::copysign(1.0f, b);
-        return a / b;
+        return std::abs(b) > 0x1p126f && std::isfinite(b) ? a * std::copysign(0.0f, b) : a / b;
     }
 };
 
@@ -190,26 +189,30 @@ void add_form(OperationTable& table, std::string_view name, std::string_view tai
         table.add({name, tail}, slots<T>(3), ternary<T, T, T, T, A>);
 }
 
-// name, name.ftz, name.sat, name.ftz.sat for f32; f64 has neither .ftz nor .sat.
-template <int Sources, class F>
-void add_f32(OperationTable& table, std::string_view name) {
-    add_form<Sources, float, F, false, false>(table, name, ".f32");
-    add_form<Sources, float, F, true, false>(table, name, ".ftz.f32");
-    add_form<Sources, float, F, false, true>(table, name, ".sat.f32");
-    add_form<Sources, float, F, true, true>(table, name, ".ftz.sat.f32");
-}
+// name and name.ftz for f32, name for f64, which has no .ftz.
 template <int Sources, class F>
 void add_both(OperationTable& table, std::string_view name) {
-    add_f32<Sources, F>(table, name);
+    add_form<Sources, float, F, false, false>(table, name, ".f32");
+    add_form<Sources, float, F, true, false>(table, name, ".ftz.f32");
     add_form<Sources, double, F, false, false>(table, name, ".f64");
 }
 
-template <int Sources, template <Round> class F>
+// .sat is for f32 alone, and for sums and products.
+template <int Sources, class F, bool Saturates>
+void add_rounding(OperationTable& table, std::string_view name) {
+    add_both<Sources, F>(table, name);
+    if constexpr (Saturates) {
+        add_form<Sources, float, F, false, true>(table, name, ".sat.f32");
+        add_form<Sources, float, F, true, true>(table, name, ".ftz.sat.f32");
+    }
+}
+
+template <int Sources, template <Round> class F, bool Saturates>
 void add_roundings(OperationTable& table, std::string_view name) {
-    add_both<Sources, F<Round::nearest>>(table, name);
-    add_both<Sources, F<Round::zero>>(table, std::string(name) + ".rz");
-    add_both<Sources, F<Round::down>>(table, std::string(name) + ".rm");
-    add_both<Sources, F<Round::up>>(table, std::string(name) + ".rp");
+    add_rounding<Sources, F<Round::nearest>, Saturates>(table, name);
+    add_rounding<Sources, F<Round::zero>, Saturates>(table, std::string(name) + ".rz");
+    add_rounding<Sources, F<Round::down>, Saturates>(table, std::string(name) + ".rm");
+    add_rounding<Sources, F<Round::up>, Saturates>(table, std::string(name) + ".rp");
 }
 
 // An approximation that is computed exactly, or nearly so, by F.
@@ -256,17 +259,19 @@ void add_floating_operations(OperationTable& table) {
 #if !defined(__FMA__) && !defined(__aarch64__)
     table.add("fma.f32", "wrrr", fuse_in_double);  // before the general one
 #endif
-    add_roundings<2, Add>(table, "add");
-    add_roundings<2, Subtract>(table, "sub");
-    add_roundings<2, Multiply>(table, "mul");
-    add_roundings<3, Fused>(table, "fma");
-    add_roundings<2, Divide>(table, "div");
-    add_roundings<1, Reciprocal>(table, "rcp");
-    add_roundings<1, SquareRoot>(table, "sqrt");
+    add_roundings<2, Add, true>(table, "add");
+    add_roundings<2, Subtract, true>(table, "sub");
+    add_roundings<2, Multiply, true>(table, "mul");
+    add_roundings<3, Fused, true>(table, "fma");
+    add_roundings<2, Divide, false>(table, "div");
+    add_roundings<1, Reciprocal, false>(table, "rcp");
+    add_roundings<1, SquareRoot, false>(table, "sqrt");
     add_both<2, Least>(table, "min");
     add_both<2, Most>(table, "max");
-    add_both<2, LeastOrNan>(table, "min.NaN");
-    add_both<2, MostOrNan>(table, "max.NaN");
+    add_form<2, float, LeastOrNan, false, false>(table, "min", ".NaN.f32");
+    add_form<2, float, LeastOrNan, true, false>(table, "min", ".ftz.NaN.f32");
+    add_form<2, float, MostOrNan, false, false>(table, "max", ".NaN.f32");
+    add_form<2, float, MostOrNan, true, false>(table, "max", ".ftz.NaN.f32");
     add_approximate<1, Exp2>(table, "ex2");
     add_approximate<1, Log2>(table, "lg2");
     add_approximate<1, Sine>(table, "sin");
@@ -279,7 +284,8 @@ void add_floating_operations(OperationTable& table) {
     add_form<2, float, Divide<Round::nearest>, false, false>(table, "div.full", ".f32");
     add_form<2, float, Divide<Round::nearest>, true, false>(table, "div.full.ftz", ".f32");
     add_form<1, double, ReciprocalRoot, false, false>(table, "rsqrt.approx", ".f64");
-    add_form<1, double, Reciprocal<Round::nearest>, false, false>(table, "rcp.approx.ftz", ".f64");
+    add_form<1, double, ReciprocalRoot, true, false>(table, "rsqrt.approx.ftz", ".f64");
+    add_form<1, double, Reciprocal<Round::nearest>, true, false>(table, "rcp.approx.ftz", ".f64");
     table.add("neg.f32", "wr", unary<float, float, Negate<float, false>>);
     table.add("neg.ftz.f32", "wr", unary<float, float, Negate<float, true>>);
     table.add("neg.f64", "WR", unary<double, double, Negate<double, false>>);

@@ -117,8 +117,10 @@ template <class T, class Register, int N>
 void add_width(OperationTable& table, std::string_view type) {
     constexpr std::string_view vector = N == 1 ? "" : N == 2 ? ".v2" : ".v4";
     const std::string results(N, sizeof(Register) == 8 ? 'W' : 'w'), sources(N, sizeof(Register) == 8 ? 'R' : 'r');
-    table.add({"st.argument.", type, vector}, sources, store_argument<T, N>);
-    table.add({"st.result.", type, vector}, sources, store_result<T, N>);
+    if constexpr (std::is_unsigned_v<T>) {  // a store takes bits, whatever they mean
+        table.add({"st.argument.", type, vector}, sources, store_argument<T, N>);
+        table.add({"st.result.", type, vector}, sources, store_result<T, N>);
+    }
     table.add({"ld.result.", type, vector}, results, load_result<T, Register, N>);
     table.add({"ld.param.", type, vector}, results, load_parameter<T, Register, N>);
 }
@@ -127,7 +129,7 @@ template <class T, class Register>
 void add_type(OperationTable& table, std::string_view type) {
     add_width<T, Register, 1>(table, type);
     add_width<T, Register, 2>(table, type);
-    add_width<T, Register, 4>(table, type);
+    if constexpr (sizeof(T) * 4 <= 16) add_width<T, Register, 4>(table, type);
 }
 
 }  // namespace

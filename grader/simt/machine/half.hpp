@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "rounding.hpp"
+
 namespace simt {
 
 struct F16 {
@@ -30,20 +32,22 @@ inline double value_of(std::uint32_t bits) {
     return bits & kSign ? -size : size;
 }
 
-// To nearest even, or toward zero.
 template <class F>
-inline std::uint32_t bits_of(double value, bool toward_zero = false) {
+inline std::uint32_t bits_of(double value, Round mode = Round::nearest) {
     if (value != value) return kNan16;
     const std::uint32_t sign = std::signbit(value) ? kSign : 0;
     const double size = std::abs(value);
     if (size == 0 || std::isinf(size)) return sign | (size == 0 ? 0 : F::infinity);
     const int exponent = std::max(std::ilogb(size), 1 - F::bias);
     const double count = std::ldexp(size, F::significand - 1 - exponent);  // of units in the last place: exact
-    const auto whole = static_cast<std::uint64_t>(toward_zero ? std::floor(count) : std::nearbyint(count));
+    const bool away = mode == (sign ? Round::down : Round::up);
+    const auto whole = static_cast<std::uint64_t>(mode == Round::nearest ? std::nearbyint(count)
+                                                  : away                 ? std::ceil(count)
+                                                                         : std::floor(count));
     // A carry runs into the exponent by itself.
     const std::uint64_t bits = whole + (static_cast<std::uint64_t>(exponent + F::bias - 1) << (F::significand - 1));
     if (bits < F::infinity) return sign | static_cast<std::uint32_t>(bits);
-    return sign | (toward_zero ? F::infinity - 1 : F::infinity);
+    return sign | (mode == Round::nearest || away ? F::infinity : F::infinity - 1);
 }
 
 }  // namespace simt

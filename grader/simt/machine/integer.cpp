@@ -305,44 +305,82 @@ void insert_field(Warp& warp, const Instruction& instruction) {
     warp.assign(instruction.operand[0], result.data());
 }
 
-// Carry chains: the condition code is a predicate.
-template <class T, bool Minus, bool CarryIn>
-void add_with_carry_out(Warp& warp, const Instruction& instruction) {
-    const T* a = warp.source<T>(instruction.operand[2]);
-    const T* b = warp.source<T>(instruction.operand[3]);
-    const LaneMask carry_in = CarryIn ? warp.predicate(instruction.operand[4]) : (Minus ? kAllLanes : 0);
+// Carry chains: the condition code is a predicate. Behind a subtraction it is the borrow.
+template <class T, bool Minus>
+void add_with_carry(Warp& warp, const Instruction& instruction, const T* a, const T* b, LaneMask carry_in,
+                    bool carry_out) {
     std::array<T, kLanes> result;
     LaneMask carry = 0;
-    for (int lane = 0; lane < kLanes; ++lane) {  // a - b is a + ~b + 1
+    if (Minus) carry_in = ~carry_in;
+    for (int lane = 0; lane < kLanes; ++lane) {  // a - b - borrow is a + ~b + (1 - borrow)
         const Unsigned128 sum =
             static_cast<Unsigned128>(a[lane]) + static_cast<T>(Minus ? ~b[lane] : b[lane]) + (carry_in >> lane & 1);
         result[lane] = static_cast<T>(sum);
         carry |= static_cast<LaneMask>(sum >> (8 * sizeof(T)) & 1) << lane;
     }
     warp.assign(instruction.operand[0], result.data());
-    warp.set_predicate(instruction.operand[1], carry);
+    if (carry_out) warp.set_predicate(instruction.operand[1], Minus ? ~carry : carry);
 }
 
-template <class T, bool Minus>
-void add_with_carry_in(Warp& warp, const Instruction& instruction) {
-    const T* a = warp.source<T>(instruction.operand[1]);
-    const T* b = warp.source<T>(instruction.operand[2]);
-    const LaneMask carry_in = warp.predicate(instruction.operand[3]);
-    std::array<T, kLanes> result;
+template <class T, bool Minus, bool In, bool Out>
+void add_in_chain(Warp& warp, const Instruction& instruction) {
+    const std::uint32_t* operand = instruction.operand + (Out ? 2 : 1);
+    add_with_carry<T, Minus>(warp, instruction, warp.source<T>(operand[0]), warp.source<T>(operand[1]),
+                             In ? warp.predicate(operand[2]) : 0, Out);
+}
+
+// mad: one half of a product, plus c.
+template <class T, bool High, bool In, bool Out>
+void multiply_in_chain(Warp& warp, const Instruction& instruction) {
+    using U = std::make_unsigned_t<T>;
+    const std::uint32_t* operand = instruction.operand + (Out ? 2 : 1);
+    const U* a = warp.source<U>(operand[0]);
+    const U* b = warp.source<U>(operand[1]);
+    std::array<U, kLanes> half;
     for (int lane = 0; lane < kLanes; ++lane)
-        result[lane] = static_cast<T>(a[lane] + (Minus ? ~b[lane] : b[lane]) + static_cast<T>(carry_in >> lane & 1));
-    warp.assign(instruction.operand[0], result.data());
+        half[lane] = static_cast<U>(
+            High ? static_cast<U>(high_product(static_cast<T>(a[lane]), static_cast<T>(b[lane]))) : a[lane] * b[lane]);
+    add_with_carry<U, false>(warp, instruction, half.data(), warp.source<U>(operand[2]),
+                             In ? warp.predicate(operand[3]) : 0, Out);
+}
+
+template <class T, bool High>
+void add_product_carries(OperationTable& table, std::string_view half, std::string_view type) {
+    table.add({"mad.", half, ".cc.", type}, registers<T>("wPrrr", "WPRRR"), multiply_in_chain<T, High, false, true>);
+    table.add({"madc.", half, ".cc.", type}, registers<T>("wPrrrp", "WPRRRp"), multiply_in_chain<T, High, true, true>);
+    table.add({"madc.", half, ".", type}, registers<T>("wrrrp", "WRRRp"), multiply_in_chain<T, High, true, false>);
 }
 
 template <class T>
 void add_carries(OperationTable& table, std::string_view type) {
-    table.add({"add.cc.", type}, registers<T>("wPrr", "WPRR"), add_with_carry_out<T, false, false>);
-    table.add({"sub.cc.", type}, registers<T>("wPrr", "WPRR"), add_with_carry_out<T, true, false>);
-    table.add({"addc.cc.", type}, registers<T>("wPrrp", "WPRRp"), add_with_carry_out<T, false, true>);
-    table.add({"subc.cc.", type}, registers<T>("wPrrp", "WPRRp"), add_with_carry_out<T, true, true>);
-    table.add({"addc.", type}, registers<T>("wrrp", "WRRp"), add_with_carry_in<T, false>);
-    table.add({"subc.", type}, registers<T>("wrrp", "WRRp"), add_with_carry_in<T, true>);
+    table.add({"add.cc.", type}, registers<T>("wPrr", "WPRR"), add_in_chain<T, false, false, true>);
+    table.add({"sub.cc.", type}, registers<T>("wPrr", "WPRR"), add_in_chain<T, true, false, true>);
+    table.add({"addc.cc.", type}, registers<T>("wPrrp", "WPRRp"), add_in_chain<T, false, true, true>);
+    table.add({"subc.cc.", type}, registers<T>("wPrrp", "WPRRp"), add_in_chain<T, true, true, true>);
+    table.add({"addc.", type}, registers<T>("wrrp", "WRRp"), add_in_chain<T, false, true, false>);
+    table.add({"subc.", type}, registers<T>("wrrp", "WRRp"), add_in_chain<T, true, true, false>);
+    add_product_carries<T, false>(table, "lo", type);
 }
+
+// .sat, which s32 alone has: the nearest number instead of a wrapped one.
+std::uint32_t clamped(std::int64_t value) {
+    using L = std::numeric_limits<std::int32_t>;
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, L::min(), L::max()));
+}
+std::int64_t wide(std::uint32_t a) {
+    return static_cast<std::int32_t>(a);
+}
+struct AddSaturated {
+    std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return clamped(wide(a) + wide(b)); }
+};
+struct SubtractSaturated {
+    std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return clamped(wide(a) - wide(b)); }
+};
+struct MultiplyAddHighSaturated {
+    std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+        return clamped((wide(a) * wide(b) >> 32) + wide(c));
+    }
+};
 
 // What does not care about the sign.
 template <class T>
@@ -351,9 +389,11 @@ void add_plain(OperationTable& table, std::string_view type) {
     add_binary<T, Subtract>(table, {"sub.", type});
     add_binary<T, MultiplyLow>(table, {"mul.lo.", type});
     add_ternary<T, MultiplyAddLow>(table, {"mad.lo.", type});
-    add_binary<T, And>(table, {"and.", type});
-    add_binary<T, Or>(table, {"or.", type});
-    add_binary<T, Xor>(table, {"xor.", type});
+    if constexpr (sizeof(T) >= 4) {  // 16 bits give the same in 32
+        add_binary<T, And>(table, {"and.", type});
+        add_binary<T, Or>(table, {"or.", type});
+        add_binary<T, Xor>(table, {"xor.", type});
+    }
     add_unary<T, Not>(table, {"not.", type});
     add_unary<T, IsZero>(table, {"cnot.", type});
     table.add({"shl.", type}, sizeof(T) == 8 ? "WRr" : "wrr",
@@ -367,11 +407,13 @@ void add_signed_or_not(OperationTable& table, std::string_view type) {
     add_ternary<T, MultiplyAddHigh>(table, {"mad.hi.", type});
     add_binary<T, Divide>(table, {"div.", type});
     add_binary<T, Remainder>(table, {"rem.", type});
-    add_binary<T, Least>(table, {"min.", type});
-    add_binary<T, Most>(table, {"max.", type});
     add_ternary<T, SumOfDifference>(table, {"sad.", type});
-    table.add({"shr.", type}, sizeof(T) == 8 ? "WRr" : "wrr",
-              binary<SlotOf<T>, SlotOf<T>, std::uint32_t, ShiftRight<T>>);
+    if constexpr (std::is_signed_v<T> || sizeof(T) >= 4) {  // unsigned ones of 16 bits give the same in 32
+        add_binary<T, Least>(table, {"min.", type});
+        add_binary<T, Most>(table, {"max.", type});
+        table.add({"shr.", type}, sizeof(T) == 8 ? "WRr" : "wrr",
+                  binary<SlotOf<T>, SlotOf<T>, std::uint32_t, ShiftRight<T>>);
+    }
     if constexpr (std::is_signed_v<T>) {
         add_unary<T, Absolute>(table, {"abs.", type});
         add_unary<T, Negate>(table, {"neg.", type});
@@ -413,6 +455,14 @@ void add_integer_operations(OperationTable& table) {
     add_wide<std::uint32_t, std::uint64_t>(table, "u32");
     add_carries<std::uint32_t>(table, "b32");
     add_carries<std::uint64_t>(table, "b64");
+    add_product_carries<std::uint32_t, true>(table, "hi", "u32");
+    add_product_carries<std::int32_t, true>(table, "hi", "s32");
+    add_product_carries<std::uint64_t, true>(table, "hi", "u64");
+    add_product_carries<std::int64_t, true>(table, "hi", "s64");
+    using Word = std::uint32_t;
+    table.add("add.sat.s32", "wrr", binary<Word, Word, Word, AddSaturated>);
+    table.add("sub.sat.s32", "wrr", binary<Word, Word, Word, SubtractSaturated>);
+    table.add("mad.hi.sat.s32", "wrrr", ternary<Word, Word, Word, Word, MultiplyAddHighSaturated>);
     table.add("mul24.lo.s32", "wrr", binary<std::uint32_t, std::uint32_t, std::uint32_t, Multiply24<std::int32_t>>);
     table.add("mul24.lo.u32", "wrr", binary<std::uint32_t, std::uint32_t, std::uint32_t, Multiply24<std::uint32_t>>);
     table.add("shf.l.wrap.b32", "wrrr",

@@ -303,13 +303,15 @@ void add_width(OperationTable& table, std::string_view type) {
               word ? load_shared_word : load<Window::shared, Memory, Register, N, read>);
     table.add({"ld.local.", type, vector}, from, load<Window::local, Memory, Register, N, read>);
     table.add({"ld.generic.", type, vector}, from, load<Window::generic, Memory, Register, N, read>);
-    table.add({"st.global.", type, vector}, to, store<Window::global, Memory, Register, N>);
-    table.add({"st.shared.", type, vector}, to, store<Window::shared, Memory, Register, N>);
-    table.add({"st.local.", type, vector}, to, store<Window::local, Memory, Register, N>);
-    table.add({"st.generic.", type, vector}, to, store<Window::generic, Memory, Register, N>);
     table.add({"ld.const.", type, vector}, from, load<Window::global, Memory, Register, N, read>);
     table.add({"ld.global.nc.", type, vector}, from, load<Window::global, Memory, Register, N, AccessKind::read_only>);
     table.add({"ld.param.indexed.", type, vector}, from, load<Window::parameter, Memory, Register, N, read>);
+    if constexpr (std::is_unsigned_v<Memory>) {  // a store takes bits, whatever they mean
+        table.add({"st.global.", type, vector}, to, store<Window::global, Memory, Register, N>);
+        table.add({"st.shared.", type, vector}, to, store<Window::shared, Memory, Register, N>);
+        table.add({"st.local.", type, vector}, to, store<Window::local, Memory, Register, N>);
+        table.add({"st.generic.", type, vector}, to, store<Window::generic, Memory, Register, N>);
+    }
 }
 
 template <class Memory, class Register>
@@ -326,8 +328,6 @@ void add_memory_operations(OperationTable& table) {
     add_type<std::int8_t, std::uint32_t>(table, "s8");
     add_type<std::uint16_t, std::uint32_t>(table, "u16");
     add_type<std::int16_t, std::uint32_t>(table, "s16");
-    add_type<std::uint16_t, std::uint32_t>(table, "b16");
-    add_type<std::uint8_t, std::uint32_t>(table, "b8");
     add_type<std::uint32_t, std::uint32_t>(table, "b32");
     add_type<std::uint64_t, std::uint64_t>(table, "b64");
 }

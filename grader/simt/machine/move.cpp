@@ -180,7 +180,6 @@ void track_store(Warp& warp, const Instruction& instruction) {
 }  // namespace
 
 void add_move_operations(OperationTable& table) {
-    table.add("mov.b16", "wr", move<std::uint32_t>);
     table.add("mov.b32", "wr", move<std::uint32_t>);
     table.add("mov.b64", "WR", move<std::uint64_t>);
     table.add("mov.pred", "Pp", move_predicate);
@@ -198,7 +197,7 @@ void add_move_operations(OperationTable& table) {
     table.add("cvta.to.shared.b64", "WR", unary<std::uint64_t, std::uint64_t, FromGeneric<kSharedWindow>>);
     table.add("cvta.local.b64", "WR", unary<std::uint64_t, std::uint64_t, ToGeneric<kLocalWindow>>);
     table.add("cvta.to.local.b64", "WR", unary<std::uint64_t, std::uint64_t, FromGeneric<kLocalWindow>>);
-    for (const char* name : {"selp.b16", "selp.b32"}) table.add(name, "wrrp", select<std::uint32_t>);
+    table.add("selp.b32", "wrrp", select<std::uint32_t>);
     table.add("selp.b64", "WRRp", select<std::uint64_t>);
     table.add("and.pred", "Ppp", predicate_logic<And>);
     table.add("or.pred", "Ppp", predicate_logic<Or>);

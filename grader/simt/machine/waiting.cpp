@@ -186,7 +186,7 @@ void report_different_lines(ThreadBlock& block, std::uint32_t id) {
         if (!first) {
             first = &parked;
             first_thread = thread_in_block(warp, first_lane(parked.lanes));
-        } else if (sites[site].line != sites[first->block().last.site].line) {
+        } else if (parked.block().aligned && sites[site].line != sites[first->block().last.site].line) {
             report_divergence(warp, parked, first->block().last.site, first_thread);
         }
     });
