@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tests import exact
 from tests.exact import F32, F64, Format
-from tests.instructions.case import Case, Row, Word
+from tests.instructions.case import Case, Row, Word, fixed
 from tests.instructions.memory import GLOBAL, SHARED, TO_GLOBAL, TO_SHARED, Place
 from tests.instructions.values import FORMATS, WIDTHS, kept, operands, signed
 from tests.instructions.words import Word16, result
@@ -166,6 +166,22 @@ def orders() -> Iterator[Case]:
         yield _atomic(name, place, "u32", rows, lambda a, b: kept("u32", a + b), title=name, red=False)
 
 
+def unwanted() -> Iterator[Case]:
+    """The old value goes nowhere."""
+    functions: dict[str, Callable[[int, int], int]] = {
+        "exch.b32": lambda a, b: b,
+        "add.u32": lambda a, b: kept("u32", a + b),
+    }
+    for operation, function in functions.items():
+        body = f"""ld.global.v2.b64 {{%d0, %d1}}, [%in];
+st.global.b64 [%out], %d0;
+cvt.u32.u64 %r1, %d1;
+> atom.global.{operation} _, [%out], %r1;"""
+        rows = operands("u32", "u32")
+        expected: list[Row] = [(function(*row),) for row in rows]
+        yield Case(f"atom.global.{operation} without a result", body, rows, 1, fixed(expected), block=64)
+
+
 def contended() -> Iterator[Case]:
     """All threads of a block at one word: nothing is lost, and every old value is seen once."""
     body = """mov.u64 %d12, counter;
@@ -202,4 +218,4 @@ st.global.b32 [%out], %r2;"""
     yield Case("atom.shared.inc.u32 by all", body, [(0,)] * 128, 1, lambda: [(28,)] * 128)
 
 
-CASES = [*integers(), *floats(), *orders(), *contended()]
+CASES = [*integers(), *floats(), *orders(), *unwanted(), *contended()]
