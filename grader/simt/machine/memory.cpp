@@ -28,8 +28,8 @@ void fetch_one(Warp& warp, const Instruction& instruction, int lane, std::uint64
         const RangeLock lock(warp, *place.region, place.offset, bytes);
         check_piece(warp, instruction, *place.region, place.offset, bytes, lane, kind, false, nullptr);
         std::memcpy(to, from, bytes);
+        if (instruction.strength.ordered) learn(warp, lane, *place.region, address);
     }
-    if (instruction.strength.ordered) learn(warp, lane, *place.region, address);
 }
 
 // Lanes' pieces lie at data + lane * stride: into the registers, `part` by part.
@@ -109,9 +109,12 @@ void load(Warp& warp, const Instruction& instruction) {
                         nullptr);
             deliver_one<Memory, Register, N>(warp, instruction, from);
         }
+        if (instruction.strength.ordered)
+            for_each_lane(warp.mask, [&](int lane) {  // not by its register: the value may lie there now
+                const auto before = static_cast<std::uint64_t>(lane - access.first);
+                learn(warp, lane, *target.region, access.start + (row ? bytes * before : 0));
+            });
     }
-    if (instruction.strength.ordered)
-        for_each_lane(warp.mask, [&](int lane) { learn(warp, lane, *target.region, access.address(lane)); });
 }
 
 // ---- words of shared memory ----------------------------------------------------------------------------------------
@@ -211,8 +214,8 @@ void store_one(Warp& warp, const Instruction& instruction, int lane, std::uint64
         std::memcpy(to, from, bytes);
         return;
     }
+    const RangeLock lock(warp, *place.region, place.offset, bytes);  // value and knowledge change together
     if (instruction.strength.ordered) publish(warp, lane, *place.region, address, instruction);
-    const RangeLock lock(warp, *place.region, place.offset, bytes);
     check_piece(warp, instruction, *place.region, place.offset, bytes, lane, AccessKind::write, false, from);
     std::memcpy(to, from, bytes);
 }
