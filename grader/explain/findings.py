@@ -299,8 +299,6 @@ def _refused_why(seen: Observation, facts: Facts) -> str:
     reason = str(seen.facts.get("reason", ""))
     if reason.startswith("the address is no device memory"):
         return "host_address"
-    if "call" in seen.facts:
-        return "call"
     if not reason.startswith("a grid of 0 blocks"):
         return _returned(seen, facts)
     return "empty_case" if facts["empty"] else "empty_result" if facts["zero"] else "empty_grid"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Source = Callable[[torch.Tensor], torch.Tensor]
 
 _PROBES = 5
+_LARGEST = 1 << 22  # elements; where values belong is looked up among all of them
 _MOST_FOUND = 8  # places of one value; more say nothing
 _GROUPS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _TILES = (4, 8, 16, 32, 64, 128)
@@ -26,7 +27,7 @@ _TILES = (4, 8, 16, 32, 64, 128)
 
 def moved(values: Values) -> Iterator[Candidate]:
     """Rules by which each wrong element holds what belongs to another one."""
-    if len(values.got) < 2:
+    if not 2 <= len(values.got) <= _LARGEST:
         return
     if values.matrix:
         yield from _transposed(values, *values.matrix)

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 Extent = tuple[int, int, int]
 
 _ROUNDING = 2.0**-20  # relative: coarser than float's rounding, far finer than any mistake of substance
-_SLACK = (
-    4  # times what is allowed: a mistaken value is off by its own rounding, and by that of what it is compared with
-)
+_SAMPLE = 1 << 16
+_SLACK = 4  # times what is allowed: a mistaken value has its own rounding, and that of what it is compared with
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,11 @@ class Values:
     def places(self) -> torch.Tensor:
         """Flat indices of the wrong elements, rising."""
         return self.wrong.nonzero().flatten()
+
+    @cached_property
+    def sample(self) -> torch.Tensor:
+        """The wrong places, or some of very many, evenly spread."""
+        return self.places[:: max(1, len(self.places) // _SAMPLE)]
 
     @property
     def matrix(self) -> tuple[int, int] | None:
