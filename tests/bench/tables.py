@@ -63,12 +63,33 @@ def transposes(measured: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
+_SUMS = {
+    "thread_a_row": "sums of rows, a thread a row",
+    "warp_sum": "sums of rows, a warp a row: `warp_sum`",
+    "atomic_a_thread": "one sum, an atomic a thread",
+    "atomic_a_warp": "one sum, an atomic a warp",
+    "reduce_sum": "one sum, an atomic a block: `reduce_sum`",
+    "float4_loads": "one sum, with 16-byte loads",
+    "copy": "a copy of as many bytes",
+}
+
+
+def sums(measured: Mapping[str, Any]) -> str:
+    """Puzzle 5's solutions beside other ways to the same sums."""
+    rows = ["| | ms | GB/s |", "|---|---|---|"]
+    for name, shown in _SUMS.items():
+        ms = measured["sums"][name]["ms"]
+        rows.append(f"| {shown} | {ms:.3g} | {measured['bytes'] / ms / 1e6:,.0f} |")
+    return "\n".join(rows)
+
+
 # Page, marker, results, and what makes the table of them.
 TABLES: tuple[tuple[str, str, str, Callable[[Mapping[str, Any]], str]], ...] = (
     ("puzzles/puzzle_01_vector_add/README.md", "times", "results/puzzle_01_h200.json", times),
     ("puzzles/puzzle_01_vector_add/README.md", "block sizes", "results/puzzle_01_h200.json", block_sizes),
     ("puzzles/puzzle_02_tiled_gemm/README.md", "times", "results/puzzles_02_03_h200.json", products),
     ("puzzles/puzzle_03_bank_conflicts/README.md", "times", "results/puzzles_02_03_h200.json", transposes),
+    ("puzzles/puzzle_05_reductions/README.md", "times", "results/puzzle_05_h200.json", sums),
 )
 
 
