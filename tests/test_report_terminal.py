@@ -249,6 +249,9 @@ def test_a_part_not_started_is_told_where_to_write() -> None:
     assert "NOT STARTED" in text
     assert "Your part is between the lines" in text
     assert "write it, then grader check 2.3" in text
+    gap = "\n// --- your code ---\n// --- end ---\n"
+    two = shown(replace(WRONG, state=State.not_started), replace(AROUND, source=SOURCE + gap + gap))
+    assert "Your part is in 2 places of" in " ".join(two.split())
 
 
 def test_an_unchecked_part_says_why_and_sends_to_the_doctor() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
+from grader.catalog import regions
 from grader.explain import sentence
 from grader.report.excerpt import excerpt
 from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, State, Verdict
@@ -69,7 +70,8 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
     for row in _rows(part, width):
         put_line(console, row)
     if part.state is State.not_started:
-        prose(console, _say("begin", path=part.file), width)
+        places = len(regions(around.source))
+        prose(console, _say("begin_places" if places > 1 else "begin", path=part.file, places=places), width)
     if part.state is State.unchecked and part.reason:
         prose(console, part.reason, width)
     else:
