@@ -17,8 +17,8 @@ setup:          ## make .venv (TORCH_INDEX=url chooses PyTorch's build, PYTHON=p
 demo: setup     ## grade puzzle 1 twice: the untouched skeletons, then the solutions
 	@$(BIN)/python tests/demo.py
 
-test: setup     ## all tests
-	@$(BIN)/python -m pytest
+test: setup     ## all tests, on all cores (up to 8)
+	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 fuzz: setup     ## damaged PTX, damaged programs and wild launches, under sanitizers (SECONDS=300, SEED=1)
 	@$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) --seed $(SEED)
