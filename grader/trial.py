@@ -18,6 +18,7 @@ import torch
 from grader.compare import BufferComparison, Comparison, compare
 from grader.explain import Observation, Pattern, Values, element, find_pattern
 from grader.inputs import derived_seed, memory_for
+from grader.not_a_number import with_origin
 from grader.puzzle import Buffer, Case, Part, Work, call_by_name, element_count
 from grader.suppositions import suppositions
 from grader.verdict import CaseResult, FirstWrong, Stage
@@ -80,6 +81,7 @@ class Trial:
                 ran.counters, ran.printed = result.counters, result.printed
             self._judge(ran, result, comparison, inputs)
             if ran.observations:
+                self._find_origin(ran, run, order, tools)
                 if run > 0 and ran.stage is Stage.compare:
                     self._blame_what_was_kept(ran, run, tools)
                 break
@@ -176,6 +178,18 @@ class Trial:
                 facts={"variant": "second_run" if kept else "order"},
             )
         ]
+
+    def _find_origin(self, ran: Ran, run: int, order: str, tools: Tools) -> None:
+        """Of a NaN in a result: the line that made it, by running once more."""
+        seen = ran.observations[0]
+        if seen.kind != "not_a_number" or seen.buffer is None:
+            return
+        memory, _ = self._memory(run)
+        gpu = tools.software_gpu(self.build)
+        result = gpu.run(
+            self.plan, memory, roles=self._roles(), order=order, seed=self._seed(run), workers=1, mark_nans=True
+        )
+        ran.observations = [with_origin(seen, memory[seen.buffer], result.origins), *ran.observations[1:]]
 
     def _right_on_a_fresh_device(self, run: int, order: str, tools: Tools) -> bool:
         memory, inputs = self._memory(run)

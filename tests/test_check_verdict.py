@@ -90,7 +90,7 @@ class PretendedDevice:
     run_count: int = 0
 
     def run(
-        self, plan: Plan, memory: Memory, *, roles: Mapping[str, str], order: str, seed: int, **budgets: int
+        self, plan: Plan, memory: Memory, *, roles: Mapping[str, str], order: str, seed: int, **options: int
     ) -> Any:
         before = memory["out"].clone()
         self.owner.kernel(memory, self.run_count)
@@ -103,6 +103,7 @@ class PretendedDevice:
             printed="",
             unwritten={"out": {"count": len(same), "first": int(same[0]) if len(same) else 0}},
             writer_line=lambda buffer, index: 5,
+            origins=[],
         )
 
     def run_sample(self, plan: Plan, sparse: Any, **options: Any) -> Any:

@@ -308,6 +308,10 @@ def _unwritten(seen: Observation, facts: Facts) -> str:
     return str(seen.facts.get("why", "zero" if facts["zero"] else "plain"))
 
 
+def _not_a_number_why(seen: Observation, _: Facts) -> str:
+    return str(seen.facts.get("cause", "plain"))
+
+
 _VARIANTS: dict[str, Callable[[Observation, Facts], str]] = {
     "out_of_bounds_read": _bounds,
     "out_of_bounds_write": _bounds,
@@ -332,6 +336,7 @@ _WHYS: dict[str, Callable[[Observation, Facts], str]] = {
     "data_race": _race_why,
     "bad_sync_mask": _mask_why,
     "never_written": _unwritten,
+    "not_a_number": _not_a_number_why,
 }
 
 
@@ -352,6 +357,8 @@ def _mark_variant(seen: Observation, facts: Facts) -> str:
         return "both"
     if seen.kind == "never_written":
         return str(seen.facts.get("mark", "plain"))
+    if seen.kind == "not_a_number":
+        return "origin" if "origin" in seen.facts else "plain"
     if seen.facts.get("variant") == "host":
         return "host"
     if seen.kind == "data_race":

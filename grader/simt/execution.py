@@ -55,9 +55,9 @@ class Watch:
 
 @dataclass
 class Execution:
-    """`source` is the learner's file. `reports` are those of the launches, `trace` is what the watched thread did, and
-    `undone` what the machine could not do: that says nothing against the entry. `unwritten` is by result, see
-    `RunResult`.
+    """`source` is the learner's file. `reports` are those of the launches, `trace` is what the watched thread did,
+    `origins` which instructions made a NaN (only with `mark_nans`), and `undone` what the machine could not do: that
+    says nothing against the entry. `unwritten` is by result, see `RunResult`.
     """
 
     machine: RemoteMachine
@@ -66,6 +66,8 @@ class Execution:
     limits: Limits
     source: str
     watch: Watch | None = None
+    mark_nans: bool = False
+    origins: list[dict[str, Any]] = field(default_factory=list)
     trace: list[dict[str, Any]] = field(default_factory=list)
     reports: list[dict[str, Any]] = field(default_factory=list)
     undone: list[DeviceFinding] = field(default_factory=list)
@@ -76,7 +78,10 @@ class Execution:
         """Runs on copies of the tensors, and copies what came of it back, unless the machine could not go on."""
         try:
             self.machine.begin(self.plan.buffers, memory, roles, self.limits)
+            if self.mark_nans:
+                self.machine.mark_nans()
             self._operations()
+            self.origins = self.machine.nan_origins() if self.mark_nans else []
             self.trace = self.machine.trace() if self.watch is not None else []
             results = {name: memory[name].element_size() for name, role in roles.items() if role == "out"}
             self.unwritten = {name: _with_first(left) for name, left in self.machine.unwritten(results).items()}

@@ -99,6 +99,8 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "simt_unwritten": (ctypes.c_char_p, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64)),
     "simt_written": (ctypes.c_char_p, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64)),
     "simt_trace": (ctypes.c_char_p, (ctypes.c_void_p,)),
+    "simt_mark_nans": (ctypes.c_int, (ctypes.c_void_p,)),
+    "simt_nan_origins": (ctypes.c_char_p, (ctypes.c_void_p,)),
     "simt_last_writer": (ctypes.c_char_p, (ctypes.c_void_p, ctypes.c_uint64)),
 }
 
@@ -239,6 +241,15 @@ class Machine:
         """The accesses of the thread that the last launch with `watched` had an eye on, in order."""
         trace: list[dict[str, Any]] = self._ask("simt_trace")
         return trace
+
+    def mark_nans(self) -> None:
+        """From now on a NaN carries, in its payload, the number of the instruction that made it of other values."""
+        self._do("simt_mark_nans")
+
+    def nan_origins(self) -> list[dict[str, Any]]:
+        """These instructions, the first is number 1: line, op, and block, thread and operands of the first time."""
+        origins: list[dict[str, Any]] = self._ask("simt_nan_origins")
+        return origins
 
     def last_writer(self, address: int) -> dict[str, Any] | None:
         """Line of the learner's file that wrote this byte last; block and thread, linear, where one alone did."""

@@ -190,6 +190,15 @@ class RemoteMachine:
         trace: list[dict[str, Any]] = self._process.ask("trace")
         return trace
 
+    def mark_nans(self) -> None:
+        """As `Machine.mark_nans`."""
+        self._process.ask("mark_nans")
+
+    def nan_origins(self) -> list[dict[str, Any]]:
+        """As `Machine.nan_origins`."""
+        origins: list[dict[str, Any]] = self._process.ask("nan_origins")
+        return origins
+
     def last_writer(self, address: int) -> dict[str, Any] | None:
         """As `Machine.last_writer`."""
         writer: dict[str, Any] | None = self._process.ask("last_writer", address)

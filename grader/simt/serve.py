@@ -107,6 +107,12 @@ class Requests:
     def trace(self) -> list[dict[str, Any]]:
         return self._machine.trace()
 
+    def mark_nans(self) -> None:
+        self._machine.mark_nans()
+
+    def nan_origins(self) -> list[dict[str, Any]]:
+        return self._machine.nan_origins()
+
     def last_writer(self, address: int) -> dict[str, Any] | None:
         return self._machine.last_writer(address)
 

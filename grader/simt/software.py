@@ -54,7 +54,9 @@ class RunResult:
     first: {"out": {"count": 3, "first": 254, "ranges": [[254, 256]]}}. `writer(buffer, element)` is who wrote an
     element last: line, block and thread, both linear, each None where nobody knows. `counters` are described in
     docs/verdict.md. `trace` holds the accesses of the watched thread in order, each with line, op, function, space,
-    region, offset in bytes, write, and value as hexadecimal bytes.
+    region, offset in bytes, write, and value as hexadecimal bytes. `origins` are the instructions that made a NaN of
+    values that were none, where that was asked for: line, op, block, thread and operands of the first time; the n-th
+    of them is n in the payload of the NaNs that came of it.
     """
 
     findings: list[DeviceFinding]
@@ -64,6 +66,7 @@ class RunResult:
     printed: str = ""
     seconds: float = 0.0
     trace: list[dict[str, Any]] = field(default_factory=list)
+    origins: list[dict[str, Any]] = field(default_factory=list)
 
     def writer_line(self, buffer: str, element: int) -> int | None:
         """The line that wrote an element last."""
@@ -123,20 +126,22 @@ class SoftwareGPU:
         budget: int | None = None,
         launch_budget: int | None = None,
         trace: Watch | None = None,
+        mark_nans: bool = False,
     ) -> RunResult:
         """Run `plan` on `memory`, one contiguous CPU tensor per buffer, changed in place.
 
         `roles`: "in" is read only, "out" and "workspace" hold nothing yet, "inout" holds values. `order` is that of
         blocks and warps: forward, reverse or shuffled by `seed`. `workers` = 0 takes what the host has. `budget` bounds
         the instructions of one warp, `launch_budget` those of all warps of a launch and 16 for each warp that starts. A
-        launch with a finding is the last one that runs. `trace` is a thread to watch. Where the machine cannot go on,
+        launch with a finding is the last one that runs. `trace` is a thread to watch; `mark_nans` makes every NaN
+        tell which instruction made it, on this device from now on. Where the machine cannot go on,
         tensors stay as they are.
         """
         started = time.perf_counter()
         if not self._machine.alive:
             self._machine = self._fresh_machine()
         schedule = Schedule(order, seed, workers, Budgets(budget or WARP_BUDGET, launch_budget or LAUNCH_BUDGET))
-        execution = Execution(self._machine, plan, schedule, self.limits, _text(self.build.source), trace)
+        execution = Execution(self._machine, plan, schedule, self.limits, _text(self.build.source), trace, mark_nans)
         execution.run(memory, roles)
         sizes = {name: tensor.element_size() for name, tensor in memory.items()}
         lines = [operation.line for operation in plan.operations if isinstance(operation, Launch)]
@@ -151,6 +156,7 @@ class SoftwareGPU:
             writer=_writers(self._machine, plan, sizes),
             seconds=time.perf_counter() - started,
             trace=execution.trace,
+            origins=execution.origins,
         )
 
     def run_sample(

@@ -165,6 +165,14 @@ const char* simt_written(simt::Device* device, const char* buffer, std::uint64_t
 const char* simt_trace(simt::Device* device) {
     return guarded([&] { return keep(device->trace()); }, nullptr);
 }
+// From now on a NaN carries, in the low bits of its payload, the number of the instruction that made it.
+int simt_mark_nans(simt::Device* device) {
+    return guarded([&] { return device->mark_nans(), 0; }, 1);
+}
+// JSON: these instructions, the first is number 1.
+const char* simt_nan_origins(simt::Device* device) {
+    return guarded([&] { return keep(device->nan_origins()); }, nullptr);
+}
 const char* simt_last_writer(simt::Device* device, std::uint64_t address) {
     return guarded([&] { return keep(device->last_writer(address)); }, nullptr);
 }

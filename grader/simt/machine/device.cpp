@@ -10,6 +10,7 @@
 
 #include "frame.hpp"
 #include "launch.hpp"
+#include "origins.hpp"
 
 namespace simt {
 namespace {
@@ -102,6 +103,16 @@ void add_up(Worker& total, const Worker& one) {
 
 Device::Device(std::unique_ptr<Program> program) : program_(std::move(program)) {
     place_variables();
+}
+
+Device::~Device() = default;
+
+void Device::mark_nans() {
+    origins_ = std::make_unique<NanOrigins>(*program_);
+}
+
+std::string Device::nan_origins() const {
+    return origins_ ? origins_->report(*program_) : "[]";
 }
 
 void Device::place_variables() {
@@ -230,8 +241,9 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
     launch.warps_per_block = static_cast<std::uint32_t>((block.volume() + kLanes - 1) / kLanes);
     launch.floor = (spare_first_ != 0 ? spare_first_ : stamps_.frontier()) << kCellShift;
     if (options.order == Order::shuffled) shuffle(launch);
+    launch.origins = origins_.get();
     const std::uint64_t wanted =
-        std::clamp<std::uint64_t>(options.workers, 1, std::min<std::uint64_t>(launch.blocks, 256));
+        std::clamp<std::uint64_t>(origins_ ? 1 : options.workers, 1, std::min<std::uint64_t>(launch.blocks, 256));
     launch.parallel = wanted > 1;
     launch.workers = wanted;
     std::vector<std::unique_ptr<Worker>> workers;

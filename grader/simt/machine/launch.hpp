@@ -14,6 +14,8 @@
 
 namespace simt {
 
+class NanOrigins;
+
 enum class Order : std::uint32_t { forward, reverse, shuffled };
 
 // One memory access of the thread that is watched.
@@ -73,11 +75,13 @@ struct Launch {
     std::atomic<bool> order_lost{false};  // more was published than is kept: no more races between blocks are told
     PublishedKnowledge published;
     std::vector<TraceEntry> trace;
+    NanOrigins* origins = nullptr;  // null: nobody asks where a NaN comes from
 };
 
 class Device {
   public:
     explicit Device(std::unique_ptr<Program> program);
+    ~Device();
 
     void add_buffer(const std::string& name, std::uint64_t address, std::uint64_t bytes, std::byte* memory,
                     bool initialised, bool writable);
@@ -98,7 +102,10 @@ class Device {
     std::uint64_t variable_address(const std::string& name) const;
     AddressSpace& memory() { return memory_; }
     StampTable& stamps() { return stamps_; }
-    std::string report();  // JSON: findings and counters since the last report
+    // From now on launches mark each NaN with where it was made, by one worker; see origins.hpp.
+    void mark_nans();
+    std::string nan_origins() const;  // JSON: by their numbers, from 1 on
+    std::string report();             // JSON: findings and counters since the last report
     std::string unwritten(const std::string& buffer, std::uint64_t element_bytes) const;  // JSON
     // JSON: ranges of elements of a sparse buffer that something has written, at most `most` of them.
     std::string written(const std::string& buffer, std::uint64_t element_bytes, std::uint64_t most) const;
@@ -119,6 +126,7 @@ class Device {
     std::vector<std::uint64_t> variable_addresses_;
     std::vector<std::string> reports_;  // one JSON object a launch
     std::string trace_;
+    std::unique_ptr<NanOrigins> origins_;
     std::uint32_t spare_first_ = 0, spare_last_ = 0;  // stamps taken and not used
 };
 

@@ -12,6 +12,7 @@
 #include "groups.hpp"
 #include "launch.hpp"
 #include "operations.hpp"
+#include "origins.hpp"
 #include "waiting.hpp"
 #include "warp.hpp"
 
@@ -28,11 +29,15 @@ enum class Outcome : std::uint8_t { done, waiting, turn_over, stopped };
 // ---- warps --------------------------------------------------------------------------------------------------------
 
 void run_straight(Warp& warp, const Instruction* at, const Instruction* end, LaneMask lanes) {
+    NanOrigins* const origins = warp.block->launch->origins;
     for (; at != end; ++at) {
         const LaneMask mask = guarded(warp, *at, lanes);
         if (mask == 0) continue;
         warp.set_mask(mask);
-        at->run(warp, *at);
+        if (origins)
+            origins->run(warp, *at);
+        else
+            at->run(warp, *at);
     }
 }
 
