@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from grader.simt.undefined import LOADED
+
 Coordinates = tuple[int, int, int]
 
 
@@ -142,6 +144,8 @@ def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], budgets: Budgets) 
         return facts | {"waiting": raw["waiting"], "wanted": raw["wanted"]}
     if kind == "device_trap":
         return facts | _trap(text)
+    if raw["space"] == "register" and text == LOADED:
+        return facts | {"variant": "shared"}
     if raw["space"] == "register":
         return facts | {"space": "register", "register": text}
     if kind == "barrier_divergence":

@@ -35,7 +35,7 @@ from grader.simt.propagate import COPIES, drop_unused, propagate_copies
 from grader.simt.ptx_reader import read_ptx
 from grader.simt.swap_loops import relax_first_loads
 from grader.simt.track import insert_tracking
-from grader.simt.undefined import may_miss
+from grader.simt.undefined import mark_speculative_loads, may_miss
 
 
 def lower(ptx_text: str, source_name: str, compiled: Compiled | None = None) -> Program:
@@ -87,6 +87,7 @@ class _ModuleLowering:
         if not all(block.ops for block in blocks):
             blocks = simplify(blocks)
         relax_first_loads(blocks)
+        mark_speculative_loads(blocks)
         follow = unsafe or any(may_miss(op) for block in blocks for op in block.ops)
         return blocks, insert_tracking(blocks, code, Flow(blocks, entry), self.intern) if follow else []
 

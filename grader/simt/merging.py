@@ -78,7 +78,7 @@ def _accesses(block: CodeBlock, code: Code, compiled: Compiled) -> Iterable[_Acc
             address = op.sources[0]
             base, offset = values.origin(address)
             guard = (op.guard, values.version(op.guard - 1 >> 1)) if op.guard else ()
-            family = (id(block), op.name.partition(f".{kind}")[0], base, guard)
+            family = (id(block), op.name.replace(".tracked", "").partition(f".{kind}")[0], base, guard)
             width = _width(compiled.get(op.line, ()), is_load=verb == "ld")
             yield _Access(op, family, offset + op.immediate, _TYPE_BYTES[kind] * vector, width)
         values.written(op, number)

@@ -13,10 +13,9 @@ from collections.abc import Callable
 from grader.simt.cfg import CodeBlock
 from grader.simt.code import Code, Op, register_value
 from grader.simt.dataflow import Flow
-from grader.simt.program import INDEX_MASK, PREDICATE, TRUE
-from grader.simt.undefined import Undefined, checked, find_undefined, is_shuffle, stored
+from grader.simt.program import INDEX_MASK, PREDICATE, SINK, TRUE
+from grader.simt.undefined import LOADED, SHUFFLED, Undefined, checked, find_undefined, is_shuffle, is_tracked_load, stored
 
-SHUFFLED = "shfl"  # in place of a register's name: the value came from a lane that took no part in a shuffle
 
 
 def insert_tracking(blocks: list[CodeBlock], code: Code, flow: Flow, intern: Callable[[str], int]) -> list[int]:
@@ -25,8 +24,6 @@ def insert_tracking(blocks: list[CodeBlock], code: Code, flow: Flow, intern: Cal
     `flow` is that of the blocks; `intern` gives a name its number in the program's table.
     """
     found = find_undefined(blocks, flow)
-    if not found.origins:
-        return []
     tracker = _Tracker(code, found, intern)
     for block in blocks:
         made: list[Op] = []
@@ -58,6 +55,9 @@ class _Tracker:
             op.results = [*op.results, self.masks[op.results[0] & INDEX_MASK]]
             op.sources = [*op.sources, self.mask(op, op.sources[0])]
             return made
+        if is_tracked_load(op):
+            op.results = [*op.results, self.masks.get(op.results[0] & INDEX_MASK, SINK)]
+            return made
         for value in op.written_values():
             if value in self.masks:
                 made += self.update(op, self.masks[value])
@@ -78,7 +78,9 @@ class _Tracker:
         """An operation on the mask of a value, with the site and the name of what was not assigned."""
         root, first_read = self.found.origins[value]
         made = self.op(op, name, [], [self.masks[value], self.code.constant32(first_read.site)])
-        made.immediate = self.intern(SHUFFLED if root in self.found.shuffled else self.code.names[root])
+        found = self.found
+        name = SHUFFLED if root in found.shuffled else LOADED if root in found.loaded else self.code.names[root]
+        made.immediate = self.intern(name)
         return made
 
     def op(self, of: Op, name: str, results: list[int], sources: list[int]) -> Op:

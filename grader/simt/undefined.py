@@ -8,6 +8,9 @@ from grader.simt.cfg import CodeBlock
 from grader.simt.code import Op, register_value
 from grader.simt.dataflow import Flow
 
+# In place of a register's name: the value came from a lane that took no part in a shuffle, or from a load.
+SHUFFLED, LOADED = "shfl", "ld.shared"
+_PLAIN_LOAD, TRACKED_LOAD = "ld.shared.b32", "ld.shared.tracked.b32"
 _REMEMBERING_STORES = ("st.shared.", "st.volatile.shared.", "st.local.", "st.volatile.local.")
 
 
@@ -17,25 +20,49 @@ class Undefined:
 
     `origins`: the values that have to be followed, since what is undefined in them may reach a place where it matters;
     each with the value that was not assigned, and the operation that reads that first. `shuffled`: values that a
-    shuffle gives, which has none for lanes whose source takes no part; there the operation is the shuffle.
+    shuffle gives, which has none for lanes whose source takes no part; there the operation is the shuffle. `loaded`:
+    values that were loaded ahead of their condition; there it is the load.
     """
 
     reads: dict[int, frozenset[int]]
     origins: dict[int, tuple[int, Op]]
     shuffled: frozenset[int]
+    loaded: frozenset[int]
 
 
 def is_shuffle(op: Op) -> bool:
     return op.name.startswith("shfl.sync")
 
 
-def may_miss(op: Op) -> bool:
-    """Whether a shuffle may take part without its source, which is no fault where nobody uses the value then.
+def is_tracked_load(op: Op) -> bool:
+    """A load ahead of the condition under which its value is wanted (`mark_speculative_loads`)."""
+    return op.name == TRACKED_LOAD
 
-    A mask that is computed may name fewer lanes than the shuffle reaches over; one that is written as a number is meant
-    to name them all, and the machine tells at once.
+
+def may_miss(op: Op) -> bool:
+    """Whether a result may have no value, which is no fault where nobody uses it then.
+
+    So a shuffle may take part without its source: a mask that is computed may name fewer lanes than the shuffle reaches
+    over; one that is written as a number is meant to name them all, and the machine tells at once. And so a load from
+    shared memory that stands ahead of its condition may meet bytes that nobody wrote.
     """
-    return is_shuffle(op) and register_value(op.sources[3]) is not None
+    return is_tracked_load(op) or (is_shuffle(op) and register_value(op.sources[3]) is not None)
+
+
+def mark_speculative_loads(blocks: list[CodeBlock]) -> None:
+    """Loads from shared memory whose value is chosen or dropped later, by `selp`, become `TRACKED_LOAD`."""
+    chosen = {
+        value
+        for block in blocks
+        for op in block.ops
+        if op.name == "selp.b32"
+        for operand in op.sources[:2]
+        if (value := register_value(operand)) is not None
+    }
+    for block in blocks:
+        for op in block.ops:
+            if op.name == _PLAIN_LOAD and op.written_values()[:1] and op.written_values()[0] in chosen:
+                op.name = TRACKED_LOAD
 
 
 def propagated(op: Op) -> list[int]:
@@ -81,12 +108,13 @@ def find_undefined(blocks: list[CodeBlock], flow: Flow) -> Undefined:
     unassigned = {value for bits in flow.maybe_unassigned() for value in flow.members(bits)}
     missing = {op.written_values()[0]: op for block in blocks for op in block.ops if may_miss(op) and _affected(op)}
     if not unassigned and not missing:
-        return Undefined({}, {}, frozenset())
+        return Undefined({}, {}, frozenset(), frozenset())
     reads = _undefined_reads(blocks, flow, _reached(blocks, unassigned | set(missing)))
     origins = _origins(blocks, reads, unassigned, missing)
     matters = _mattering(blocks, reads)
     followed = {value: origin for value, origin in origins.items() if value in matters}
-    return Undefined(reads, followed, frozenset(missing) - unassigned)
+    loaded = frozenset(value for value, op in missing.items() if is_tracked_load(op)) - unassigned
+    return Undefined(reads, followed, frozenset(missing) - unassigned - loaded, loaded)
 
 
 def _reached(blocks: list[CodeBlock], roots: set[int]) -> set[int]:
@@ -166,7 +194,7 @@ def _origins(
 ) -> dict[int, tuple[int, Op]]:
     """For each value that may be undefined: the unassigned value it comes from, and the first read of that.
 
-    Or, of those in `missing`, the value that a shuffle gives, and the shuffle.
+    Or, of those in `missing`, the value that a shuffle or a load gives, and that operation.
     """
     readers: dict[int, list[Op]] = {}
     for block in blocks:

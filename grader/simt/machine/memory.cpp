@@ -202,6 +202,28 @@ void load_shared_word(Warp& warp, const Instruction& instruction) {
         load<Window::shared, std::uint32_t, std::uint32_t, 1, AccessKind::read>(warp, instruction);
 }
 
+// ---- loads ahead of their condition -----------------------------------------------------------------------------------
+
+// nvcc may load before it is known whether the value is wanted, and drop it where it is not. So nothing is said about
+// bytes that nobody wrote; operand 1 receives the lanes whose bytes have a value, and whoever uses them asks there.
+void load_tracked_word(Warp& warp, const Instruction& instruction) {
+    constexpr std::uint32_t bytes = 4;
+    Instruction plain = instruction;
+    plain.operand[1] = instruction.operand[2];
+    plain.strength.speculative = true;
+    const Access access = access_of(warp, plain, plain.operand[1], bytes);
+    LaneMask valid = 0;
+    for_each_lane(warp.mask, [&](int lane) {
+        Region& region = *warp.block->shared;
+        const std::uint64_t offset = access.address(lane);
+        const bool known = !region.holds(offset, bytes) || offset % bytes != 0 ||
+                           region.shadow.page(offset).all_valid(static_cast<std::uint32_t>(offset % kPageBytes), bytes);
+        valid |= static_cast<LaneMask>(known) << lane;
+    });
+    load<Window::shared, std::uint32_t, std::uint32_t, 1, AccessKind::read>(warp, plain);
+    warp.set_predicate(instruction.operand[1], valid);
+}
+
 // ---- stores --------------------------------------------------------------------------------------------------------
 
 void store_one(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window,
@@ -333,6 +355,7 @@ void add_memory_operations(OperationTable& table) {
     add_type<std::int16_t, std::uint32_t>(table, "s16");
     add_type<std::uint32_t, std::uint32_t>(table, "b32");
     add_type<std::uint64_t, std::uint64_t>(table, "b64");
+    table.add("ld.shared.tracked.b32", "wPA", load_tracked_word);
 }
 
 }  // namespace simt

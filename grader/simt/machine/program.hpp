@@ -64,7 +64,8 @@ struct Strength {
     bool ordered : 1 = false;  // relaxed or stronger: two such accesses are no race
     bool is_volatile : 1 = false;
     bool releases : 1 = false, acquires : 1 = false;
-    bool block_only : 1 = false;  // scope .cta
+    bool block_only : 1 = false;   // scope .cta
+    bool speculative : 1 = false;  // its value may not be wanted: whether it has one is asked later
 };
 
 // One cache line. Register operands are byte offsets into the warp's register file (or, with kConstantFile, into the

@@ -446,3 +446,24 @@ __global__ void promise_kept_ok(const int* x, int* out, int n) {
     out[64 + t] = out[63 - t];
 }
 ENTRY(promise_kept_ok, 1, 64, 0)
+
+// A value that is loaded on the way to a choice. nvcc loads it whatever is chosen.
+__global__ void chosen_before_it_is_written(const int* x, int* out, int n) {
+    __shared__ int tile[128];
+    const int t = threadIdx.x;
+    if (t < 100) tile[t] = x[t];
+    __syncthreads();
+    const int value = x[t] > -1000000 ? tile[t] : 0;  // -> uninitialised_read
+    out[t] = value + 1;
+}
+ENTRY(chosen_before_it_is_written, 1, 128, 0)
+
+__global__ void dropped_where_it_is_not_written_ok(const int* x, int* out, int n) {
+    __shared__ int tile[128];
+    const int t = threadIdx.x;
+    if (t < 100) tile[t] = x[t];
+    __syncthreads();
+    const int value = t < 100 ? tile[t] : 0;
+    out[t] = value + 1;
+}
+ENTRY(dropped_where_it_is_not_written_ok, 1, 128, 0)
