@@ -447,23 +447,23 @@ __global__ void promise_kept_ok(const int* x, int* out, int n) {
 }
 ENTRY(promise_kept_ok, 1, 64, 0)
 
-// A value that is loaded on the way to a choice. nvcc loads it whatever is chosen.
+// A value that nvcc loads before it is known whether it is wanted.
 __global__ void chosen_before_it_is_written(const int* x, int* out, int n) {
-    __shared__ int tile[128];
+    __shared__ int total[2];
     const int t = threadIdx.x;
-    if (t < 100) tile[t] = x[t];
+    if (n > 1000 && t == 0) total[1] = x[0];
     __syncthreads();
-    const int value = x[t] > -1000000 ? tile[t] : 0;  // -> uninitialised_read
+    const int value = n < 1000 ? total[1] : t;  // -> uninitialised_read
     out[t] = value + 1;
 }
 ENTRY(chosen_before_it_is_written, 1, 128, 0)
 
 __global__ void dropped_where_it_is_not_written_ok(const int* x, int* out, int n) {
-    __shared__ int tile[128];
+    __shared__ int total[2];
     const int t = threadIdx.x;
-    if (t < 100) tile[t] = x[t];
+    if (n > 1000 && t == 0) total[1] = x[0];
     __syncthreads();
-    const int value = t < 100 ? tile[t] : 0;
+    const int value = n > 1000 ? total[1] : t;
     out[t] = value + 1;
 }
 ENTRY(dropped_where_it_is_not_written_ok, 1, 128, 0)
