@@ -78,6 +78,7 @@ class FullSize:
     def _judged(self, seen: SampleResult) -> Ran:
         found = [from_device(replace(finding, facts={**finding.facts, "full_size": True})) for finding in seen.findings]
         if found:
+            found += [replace(seen, kind="integer_overflow", other_line=None) for seen in found if _has_wrapped(seen)]
             return Ran(self._result(seen, None, passed=False), found, Stage.run)
         if not seen.execution.is_conclusive:
             return Ran(self._result(seen, None, passed=True))
@@ -189,6 +190,11 @@ class FullSize:
         index = np.unravel_index(compared.elements[first], shape_of(compared.buffer, self.case.params))
         place = tuple(int(one) for one in index)
         return FirstWrong(compared.buffer.name, place, float(compared.expected[first]), float(compared.got[first]))
+
+
+def _has_wrapped(seen: Observation) -> bool:
+    """Whether an index is negative: small cases are right, so it was past 2**31 in an `int`."""
+    return seen.kind.startswith("out_of_bounds") and seen.index is not None and seen.index < 0
 
 
 def _chosen_elements(written: Sequence[tuple[int, int]], seed: int) -> list[int]:

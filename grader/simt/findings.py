@@ -144,10 +144,8 @@ def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], budgets: Budgets) 
         return facts | {"waiting": raw["waiting"], "wanted": raw["wanted"]}
     if kind == "device_trap":
         return facts | _trap(text)
-    if raw["space"] == "register" and text == LOADED:
-        return facts | {"variant": "shared"}
     if raw["space"] == "register":
-        return facts | {"space": "register", "register": text}
+        return facts | ({"variant": "shared"} if text == LOADED else {"space": "register", "register": text})
     if kind == "barrier_divergence":
         return facts | {name: raw[name] for name in ("other_block", "other_thread") if name in raw}
     facts |= {name: raw[name] for name in ("space", "bytes", "address", "write", "region", "region_bytes")}

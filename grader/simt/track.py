@@ -14,8 +14,16 @@ from grader.simt.cfg import CodeBlock
 from grader.simt.code import Code, Op, register_value
 from grader.simt.dataflow import Flow
 from grader.simt.program import INDEX_MASK, PREDICATE, SINK, TRUE
-from grader.simt.undefined import LOADED, SHUFFLED, Undefined, checked, find_undefined, is_shuffle, is_tracked_load, stored
-
+from grader.simt.undefined import (
+    LOADED,
+    SHUFFLED,
+    Undefined,
+    checked,
+    find_undefined,
+    is_shuffle,
+    is_tracked_load,
+    stored,
+)
 
 
 def insert_tracking(blocks: list[CodeBlock], code: Code, flow: Flow, intern: Callable[[str], int]) -> list[int]:

@@ -45,7 +45,7 @@ ENTRY(index_starts_again, index_starts_again, blocks_for(n), kThreads)
 __global__ void index_turns_negative(const float* x, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const int byte = i << 4;
-    if (i < n) out[i] = x[byte / 16];  // -> out_of_bounds_read
+    if (i < n) out[i] = x[byte / 16];  // -> out_of_bounds_read, integer_overflow
 }
 ENTRY(index_turns_negative, index_turns_negative, blocks_for(n), kThreads)
 
