@@ -315,18 +315,22 @@ class _PartCheck:
         facts = launch_facts(recording.plan)
         self.evidence.append(CaseEvidence(BENCH_GROUP, self.part.bench, facts, {}, {}))
         if not recording.findings:
-            self._sample(built, recording)
+            counters = self._sample(built, recording)
+            self.evidence[-1] = replace(self.evidence[-1], sample_counters=counters)
         if self.gpu is not None and not self.findings:
             self._time(self.gpu, built, recording)
 
-    def _sample(self, built: Build, recording: Recording) -> None:
+    def _sample(self, built: Build, recording: Recording) -> Mapping[str, Any]:
+        """What the blocks that ran counted; nothing where a sample says nothing."""
         from grader.fullsize import FullSize
 
         self.stage = Stage.run
         case = self.part.bench
         ran = FullSize(self.part, case, built, recording.plan, self.options.seed).run(self.tools)
-        if ran is not None:
-            self._note(ran, recording, case)
+        if ran is None:
+            return {}
+        self._note(ran, recording, case)
+        return ran.counters
 
     def _time(self, gpu: RealGPU, built: Build, recording: Recording) -> None:
         from grader.cuda.trial import CudaTrial

@@ -39,7 +39,8 @@ class CaseEvidence:
 
     Counters are those of the verdict (`docs/verdict.md`). The reference is run on the largest case only, elsewhere
     `reference_counters` is empty. The bench case is there too, last, in a group named "bench": no more than a sample of
-    it is run, so that it has launches and no counters.
+    it is run, so that it has launches and no counters; `sample_counters` are those of the blocks that ran, good for
+    ratios alone.
     """
 
     group: str
@@ -47,6 +48,7 @@ class CaseEvidence:
     launches: Sequence[LaunchFact]
     counters: Mapping[str, Any]
     reference_counters: Mapping[str, Any]
+    sample_counters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

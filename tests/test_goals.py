@@ -125,3 +125,11 @@ def test_what_is_no_fault_as_compiled_is_none(goal: Goal) -> None:
     assert missed(goal, (1024, {7: written | {"compiled": written}})) is not None
     assert missed(goal, (1024, {7: written | {"compiled": mended}})) is None
     assert missed(goal, (1024, {7: written | {"compiled": {}}})) is None
+
+
+@pytest.mark.parametrize(("sectors", "reached"), [(5, True), (32, False)])
+def test_coalesced_looks_at_the_sample_of_the_bench_case_too(sectors: int, reached: bool) -> None:
+    small = CaseEvidence("group", Case(n=64), (), {"lines": {"7": loads(2)}}, {})
+    large = CaseEvidence("bench", Case(n=1 << 28), (), {}, {}, {"lines": {"7": loads(900, sectors=sectors)}})
+    shortfall = coalesced().check(Evidence([small, large], {}))
+    assert (shortfall is None) is reached
