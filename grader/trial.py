@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -109,13 +109,26 @@ class Trial:
         wrong = comparison.first_wrong()
         if wrong is not None:
             ran.pattern = find_pattern(self._values(wrong, inputs))
-        found = [from_device(finding) for finding in result.findings]
+        found = [self._with_late_memset(from_device(finding)) for finding in result.findings]
         unwritten = [] if found else self._never_written(result, ran.pattern)
         if found or unwritten:
             ran.observations, ran.stage = found or unwritten, Stage.run if found else Stage.compare
         elif comparison.wrong:
             ran.observations, ran.stage = [self._wrong(comparison, result)], Stage.compare
         ran.result = self._result(comparison, passed=not ran.observations, pattern=ran.pattern)
+
+    def _with_late_memset(self, seen: Observation) -> Observation:
+        """Where an atomic finds no first value: the memset that comes, but behind the launch."""
+        from grader.record.plan import Memset
+
+        if seen.kind != "uninitialised_read" or seen.buffer is None or not seen.facts.get("write"):
+            return seen
+        (buffer,) = (each for each in self.plan.buffers if each.name == seen.buffer)
+        for operation in self.plan.operations:
+            if isinstance(operation, Memset) and 0 <= operation.address - buffer.address < buffer.bytes:
+                facts = {**seen.facts, "late": True, "other": "late"}
+                return replace(seen, other_line=operation.line, facts=facts)
+        return seen
 
     def _never_written(self, result: RunResult, pattern: Pattern | None = None) -> list[Observation]:
         seen: list[Observation] = []

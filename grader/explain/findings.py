@@ -230,6 +230,8 @@ def _uninitialised(seen: Observation, facts: Facts) -> str:
 
 def _uninitialised_why(seen: Observation, facts: Facts) -> str:
     variant = _uninitialised(seen, facts)
+    if variant == "atomic" and "late" in seen.facts:
+        return "late"
     return "shared" if variant != "atomic" and seen.facts.get("space") == "shared" else variant
 
 
