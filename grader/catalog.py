@@ -220,6 +220,24 @@ def regions(source: str) -> list[str]:
     return found
 
 
+def markers(source: str) -> tuple[list[int], list[int]]:
+    """The numbers of the lines that open and that close a region."""
+    lines = [line.strip() for line in source.splitlines()]
+    starts = [number for number, line in enumerate(lines, 1) if line == _REGION_START]
+    return starts, [number for number, line in enumerate(lines, 1) if line == _REGION_END]
+
+
+def region_spans(source: str) -> list[tuple[int, int]]:
+    """Where the text between each pair of markers begins and ends in `source`, as `regions` gives it."""
+    spans: list[tuple[int, int]] = []
+    place = 0
+    for region in regions(source):
+        begun = source.index("\n", source.index(_REGION_START, place)) + 1
+        place = begun + len(region)
+        spans.append((begun, place))
+    return spans
+
+
 def emptied(source: str) -> str:
     """`source` with nothing between its markers."""
     kept: list[str] = []

@@ -7,53 +7,28 @@ found; where lines are given, that finding's line or other line is among them.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from grader.catalog import Located, load_catalog
+from grader.author.wrong_kernels import Wrong, described, listed
+from grader.catalog import load_catalog
 from grader.verdict import State
 from tests.judging import ROOT, Judge, shown
 
-TESTS = ROOT / "tests"
+CASES = ROOT / "tests" / "cases"
 PUZZLES = load_catalog(ROOT).puzzles
 OPEN_GOALS = {"uncoalesced_access", "bank_conflicts", "redundant_traffic", "goal_missed"}
-LEAST_WRONG_KERNELS = 3
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """A wrong kernel and what has to be found in it."""
-
-    part: Located
-    source: Path
-    kinds: frozenset[str]
-    lines: frozenset[int]
 
 
 def collect() -> list[Wrong]:
+    entries: list[dict[str, Any]] = json.loads((CASES / "cases.json").read_text(encoding="utf-8"))
     found = []
     for puzzle in PUZZLES:
-        parts = {part.part.name: part for part in puzzle.parts}
-        listed = [
-            (TESTS / "wrong" / puzzle.name, entry) for entry in read(TESTS / "wrong" / puzzle.name / "expected.json")
-        ]
-        listed += [
-            (TESTS / "cases", entry)
-            for entry in read(TESTS / "cases" / "cases.json")
-            if entry["puzzle"] == puzzle.number and entry["part"] in parts
-        ]
-        for folder, entry in listed:
-            kinds, lines = frozenset(entry["kinds"]), frozenset(entry.get("lines", ()))
-            found.append(Wrong(parts[entry["part"]], folder / entry["file"], kinds, lines))
+        parts = {part.part.name for part in puzzle.parts}
+        own = [entry for entry in entries if entry["puzzle"] == puzzle.number and entry["part"] in parts]
+        found += [*listed(puzzle), *described(puzzle, CASES, own)]
     return found
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return entries
 
 
 WRONG = collect()
@@ -70,15 +45,3 @@ def test_a_wrong_kernel_is_rejected_with_its_kind_and_line(wrong: Wrong, judge: 
     if wrong.lines:
         assert any({finding.line, finding.other_line} & wrong.lines for finding in matching), shown(verdict)
     assert all(finding.message for finding in verdict.findings)
-
-
-@pytest.mark.parametrize(
-    "part", [part for puzzle in PUZZLES for part in puzzle.parts], ids=lambda part: str(part.label)
-)
-def test_every_part_has_wrong_kernels(part: Located) -> None:
-    assert sum(wrong.part == part for wrong in WRONG) >= LEAST_WRONG_KERNELS
-
-
-def test_every_wrong_kernel_is_listed() -> None:
-    lying = {path for puzzle in PUZZLES for path in (TESTS / "wrong" / puzzle.name).glob("*.cu")}
-    assert lying == {wrong.source for wrong in WRONG if wrong.source.parent.parent.name == "wrong"}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import typer
 
 from grader.catalog import UsageError
-from grader.cli import check, debug, doctor, explain, hint, listing, plan, reset, solution
+from grader.cli import author, check, debug, doctor, explain, hint, listing, plan, reset, solution
 
 __all__ = ["main", "run"]
 
@@ -30,6 +30,7 @@ app.command("solution")(solution.solution)
 app.command("explain")(explain.explain)
 app.command("plan")(plan.plan)
 app.command("doctor")(doctor.doctor)
+app.add_typer(author.author, name="author")
 
 # The parser's base class of errors, which typer does not export: a BadParameter is a UsageError, and that is one.
 _ParserError: type[Exception] = typer.BadParameter.__mro__[2]
