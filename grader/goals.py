@@ -41,12 +41,13 @@ def fixed_grid(most_blocks: int) -> Goal:
     return Goal("fixed grid", "goal_missed", sentence, check)
 
 
-def coalesced() -> Goal:
-    """No line moves more than twice the sectors that its requests need at least."""
+def coalesced(*, where: Callable[[Case], bool] | None = None) -> Goal:
+    """No line moves more than twice the sectors that its requests need at least, in the cases of `where`."""
 
     def check(evidence: Evidence) -> Shortfall | None:
         shares = []
-        for line, access, counts in _of_all(_busiest(evidence), *_samples(evidence)):
+        chosen = _only(evidence, where)
+        for line, access, counts in _of_all(_busiest(chosen), *_samples(chosen)):
             sectors, fewest = counts[f"global_{access}_sectors"], counts[f"global_{access}_sectors_ideal"]
             if _takes_more(counts, f"global_{access}_sectors", _SECTORS_TO_FEWEST):
                 shares.append((sectors / fewest, line, access, counts))
@@ -127,9 +128,7 @@ def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None) -
     """At least nine in ten requests of `access`, "load" or "store", have 16 bytes a lane, in the cases of `where`."""
 
     def check(evidence: Evidence) -> Shortfall | None:
-        counters = _busiest(
-            Evidence([judged for judged in evidence.cases if where is None or where(judged.case)], evidence.kernels)
-        )
+        counters = _busiest(_only(evidence, where))
         narrow: dict[int, int] = {}
         total = 0
         for line, kind, counts in _accesses(counters):
@@ -145,6 +144,28 @@ def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None) -
 
     sentence = f"Nine in ten {access}s move {_WIDEST} bytes a lane."
     return Goal(f"wide {access}s", "goal_missed", sentence, check)
+
+
+def shared_memory(most_bytes: int) -> Goal:
+    """No block of any launch has more than `most_bytes` of shared memory."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        for judged in evidence.cases:
+            for launch in judged.launches:
+                kernel = evidence.kernels.get(launch.kernel)
+                used = launch.shared + (kernel.static_shared if kernel is not None else 0)
+                if used > most_bytes:
+                    sentence = f"A block has {used:,} bytes of shared memory, {used - most_bytes:,} too many."
+                    return Shortfall(sentence, launch.line, launch.kernel)
+        return None
+
+    sentence = f"A block has at most {most_bytes:,} bytes of shared memory."
+    return Goal("shared memory", "goal_missed", sentence, check)
+
+
+def _only(evidence: Evidence, where: Callable[[Case], bool] | None) -> Evidence:
+    """The evidence of the cases that `where` chooses; all of them where it is None."""
+    return Evidence([judged for judged in evidence.cases if where is None or where(judged.case)], evidence.kernels)
 
 
 def _busiest(evidence: Evidence) -> Counts:

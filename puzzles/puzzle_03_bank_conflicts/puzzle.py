@@ -1,6 +1,6 @@
 """Puzzle 3: out = inᵀ, from scattered stores to tiles in shared memory without bank conflicts."""
 
-from grader.goals import coalesced, no_bank_conflicts
+from grader.goals import coalesced, no_bank_conflicts, shared_memory, wide_accesses
 from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 
 PARAMS = [In("in", f32, "rows", "cols"), Out("out", f32, "cols", "rows"), Scalar("rows", i32), Scalar("cols", i32)]
@@ -33,6 +33,21 @@ GROUPS = {
     "over 65,535": sizes((70_001, 2), (2, 70_001)),
     "empty": sizes((0, 5), (5, 0)),
 }
+
+QUADS = {
+    "one tile": sizes((64, 64)),
+    "several tiles": sizes((128, 192), (512, 384)),
+    "multiples of 4": sizes((68, 132), (4, 4), (60, 8)),
+    "any size": sizes((33, 65), (1, 1), (66, 64), (64, 66), (509, 127)),
+    "long and thin": sizes((4, 4096), (4096, 4), (1, 1021), (1021, 1)),
+    "over 65,535": sizes((70_004, 4), (70_001, 2), (2, 70_001)),
+    "empty": sizes((0, 8), (8, 0)),
+}
+
+
+def in_quads(case):
+    return case.params["rows"] % 4 == 0 and case.params["cols"] % 4 == 0
+
 
 puzzle = Puzzle(
     title="Bank conflicts",
@@ -72,6 +87,36 @@ puzzle = Puzzle(
             tolerance=TOLERANCE,
             lesson="One float of padding: no bank conflicts.",
             goals=[coalesced(), no_bank_conflicts()],
+        ),
+        Part(
+            "transpose_swizzled",
+            params=PARAMS,
+            reference=turned,
+            sampled=element,
+            groups=GROUPS,
+            bench=BENCH,
+            work=work,
+            tolerance=TOLERANCE,
+            lesson="A swizzle: no bank conflicts, and no word of padding.",
+            goals=[coalesced(), no_bank_conflicts(), shared_memory(4 * 32 * 32)],
+        ),
+        Part(
+            "transpose_wide",
+            extra=True,
+            params=PARAMS,
+            reference=turned,
+            sampled=element,
+            groups=QUADS,
+            bench=BENCH,
+            work=work,
+            tolerance=TOLERANCE,
+            lesson="16 bytes a lane on both sides.",
+            goals=[
+                wide_accesses("load", where=in_quads),
+                wide_accesses("store", where=in_quads),
+                coalesced(where=in_quads),
+                no_bank_conflicts(),
+            ],
         ),
     ],
 )
