@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from grader.ahead import Ahead
 from grader.compiled import build_findings, uninitialised, void_entry
 from grader.cuda.presence import why_not
-from grader.evidence import CaseEvidence, Evidence, Shortfall
+from grader.evidence import CaseEvidence, Evidence
 from grader.explain import Observation
 from grader.facts import PRINTED_CHARACTERS, kernel_facts, launch_facts, printed_by_host, readable
 from grader.findings import Place
+from grader.judged_goals import judged_goals
 from grader.launcher import host_observations
 from grader.puzzle import Case, call_by_name, element_count
 from grader.smallest import Failing, smallest_case
@@ -202,7 +203,7 @@ class _PartCheck:
         finally:
             self._spent("build", begun)
         returns_nothing = void_entry(built, self.submission.text(), self.part.name)
-        if returns_nothing is None:
+        if returns_nothing is None or self.part.is_host:
             return built
         self._found(returns_nothing)
         return None
@@ -253,12 +254,16 @@ class _PartCheck:
         self._failed(case, observations, recording)
 
     def _run(self, built: Build, recording: Recording, group: str, case: Case) -> bool:
-        from grader.trial import Trial
+        from grader.banks.answers import trial_of
 
         self.stage = Stage.run
-        trial = Trial(self.part, group, case, built, recording.plan, self.options.seed)
+        trial = trial_of(self.part, group, case, built, recording, self.options.seed)
         ran: Ran = trial.run(self.tools)
-        if self.gpu is not None and all(seen.kind == "unsupported" for seen in ran.observations):
+        if (
+            self.gpu is not None
+            and not self.part.is_host
+            and all(seen.kind == "unsupported" for seen in ran.observations)
+        ):
             ran = self._run_on_gpu(self.gpu, trial, ran)
         ran.observations = [*uninitialised(built, ran.observations), *ran.observations]
         self._note(ran, recording, case)
@@ -291,7 +296,7 @@ class _PartCheck:
     def _shrink(self, built: Build) -> None:
         """Looks for the smallest case that fails: only where one did, and where the part's own cases were asked for."""
         wanted = self.options.shrink > 0 and self.options.cases is None and not self.submission.is_untouched()
-        if self.failing is not None and wanted:
+        if self.failing is not None and wanted and not self.part.is_host:
             begun = time.perf_counter()
             label, seed = self.submission.located.label, self.options.seed
             self.smallest = smallest_case(self.part, label, built, self.failing, seed, self.tools, self.options.shrink)
@@ -308,7 +313,7 @@ class _PartCheck:
 
     def _full_size(self, built: Build) -> None:
         """The bench case: recorded, where CUDA may refuse its grid; sampled; on a GPU also run, judged and timed."""
-        if self.options.cases is not None:
+        if self.options.cases is not None or self.part.is_host:
             return
         recording = self._record(built, self.part.bench)
         self._host_findings(built, recording, self.part.bench)
@@ -351,13 +356,10 @@ class _PartCheck:
                 largest.group, largest.case, largest.launches, largest.counters, self.reference_counters
             )
         evidence = Evidence(tuple(self.evidence), kernel_facts(built))
-        for goal in self.part.goals:
-            missed = goal.check(evidence)
-            self.goals.append(GoalResult(goal.name, goal.sentence, missed is None))
+        for result, missed in judged_goals(self.part, evidence, built, self.options.seed, self.tools):
+            self.goals.append(result)
             if missed is not None:
-                shortfall = missed if isinstance(missed, Shortfall) else Shortfall(missed)
-                facts = {"goal": goal.sentence, "reason": shortfall.sentence}
-                self._found(Observation(goal.kind, line=shortfall.line, kernel=shortfall.kernel, facts=facts))
+                self._found(missed)
         return State.goal_open if self.findings else State.passed
 
     def _largest(self) -> CaseEvidence | None:
@@ -369,7 +371,7 @@ class _PartCheck:
         """What the reference solution counts on the same case; nothing where it is not at hand."""
         from grader.trial import reference_counters
 
-        if self.submission.is_solution:
+        if self.submission.is_solution or self.part.is_host:
             return largest.counters
         begun, solution = time.perf_counter(), self.submission.located.solution_path
         counters = reference_counters(solution, self.part, largest.case, self.options.seed, self.tools)

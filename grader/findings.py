@@ -57,6 +57,7 @@ class Place:
             other_line=seen.other_line,
             count=seen.count,
             marks=tuple((mark.line, mark.text) for mark in said.marks),
+            banks=seen.facts.get("banks"),
         )
 
     def compile_error(self, diagnostic: Diagnostic) -> Finding:

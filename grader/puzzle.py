@@ -75,6 +75,7 @@ class Buffer:
     dtype: DType
     shape: tuple[Dim, ...]
     role: ClassVar[str] = ""
+    memory: ClassVar[str] = "buffer"
 
     def __init__(self, name: str, dtype: DType, *shape: Dim) -> None:
         object.__setattr__(self, "name", name)
@@ -90,6 +91,10 @@ class Buffer:
     def is_result(self) -> bool:
         """Whether it is compared with the reference afterwards."""
         return self.role in ("out", "inout")
+
+    @property
+    def is_on_device(self) -> bool:
+        return self.memory == "buffer"
 
 
 class In(Buffer):
@@ -114,6 +119,13 @@ class Workspace(Buffer):
     """Scratch: poisoned before, not compared."""
 
     role = "workspace"
+
+
+class HostOut(Buffer):
+    """In host memory, filled by an entry that is host code alone: such an entry gets no stream and returns nothing."""
+
+    role = "out"
+    memory = "host"
 
 
 @dataclass(frozen=True)
@@ -190,7 +202,8 @@ class Part:
     `same_program_as` marks the part whose finished file this one would equal, so that nothing tells their outcomes
     apart. `number` is needed only where the part before it in the list is not the one before it by number. `valid`
     takes scalars by name and says which sizes the entry must cope with, where the cases do not show it: the smallest
-    that fails is looked for among those.
+    that fails is looked for among those. `answers` says, of an entry that fills in answers, what each of them is about;
+    see `grader/banks/reads.py`.
     """
 
     name: str
@@ -207,6 +220,7 @@ class Part:
     default_inputs: str = field(default="normal", kw_only=True)
     same_program_as: str | None = field(default=None, kw_only=True)
     number: int | None = field(default=None, kw_only=True)
+    answers: Callable[[], Sequence[Any]] | None = field(default=None, kw_only=True)
     valid: Callable[..., bool] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -221,6 +235,8 @@ class Part:
             if unknown := [name for name in _asked(function).values() if name not in names]:
                 raise PuzzleError(f"{self.name}: a function of it asks for {unknown[0]}, which is no parameter.")
 
+        if self.is_host and self.buffers:
+            raise PuzzleError(f"{self.name}: an entry that fills host memory has no buffers on the device.")
         dimensions = [len(buffer.shape) for buffer in self.results]
         if self.sampled is not None and dimensions != [len(_asked(self.sampled)) - 1]:
             raise PuzzleError(f"{self.name}: `sampled` takes the inputs, and the indices of an element of one result.")
@@ -240,7 +256,13 @@ class Part:
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        return tuple(param for param in self.params if isinstance(param, Buffer))
+        """Those in device memory."""
+        return tuple(param for param in self.params if isinstance(param, Buffer) and param.is_on_device)
+
+    @property
+    def is_host(self) -> bool:
+        """Whether the entry is host code alone."""
+        return any(isinstance(param, HostOut) for param in self.params)
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:
@@ -249,7 +271,7 @@ class Part:
     @property
     def results(self) -> tuple[Buffer, ...]:
         """The buffers compared with the reference, in the order in which the reference returns them."""
-        return tuple(buffer for buffer in self.buffers if buffer.is_result)
+        return tuple(param for param in self.params if isinstance(param, Buffer) and param.is_result)
 
     def cases(self) -> Iterator[Case]:
         """All cases, group by group."""

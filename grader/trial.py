@@ -69,7 +69,7 @@ class Trial:
         """Runs in two or three orders; stops after a run that shows something."""
         begun = time.perf_counter()
         gpu = tools.software_gpu(self.build)
-        ran = Ran(self._result(None))
+        ran = Ran(self.result(None))
         orders = ORDERS if sum(map(_threads, launches_of(self.plan))) <= _ALL_ORDERS else ORDERS[:2]
         for run, order in enumerate(orders):
             memory, inputs = self._memory(run)
@@ -105,7 +105,7 @@ class Trial:
         return memory, {buffer.name: memory[buffer.name].clone() for buffer in self.part.buffers if buffer.is_read}
 
     def _judge(self, ran: Ran, result: RunResult, comparison: Comparison, inputs: Mapping[str, torch.Tensor]) -> None:
-        ran.result = self._result(comparison)
+        ran.result = self.result(comparison)
         wrong = comparison.first_wrong()
         if wrong is not None:
             ran.pattern = find_pattern(self._values(wrong, inputs))
@@ -115,7 +115,7 @@ class Trial:
             ran.observations, ran.stage = found or unwritten, Stage.run if found else Stage.compare
         elif comparison.wrong:
             ran.observations, ran.stage = [self._wrong(comparison, result)], Stage.compare
-        ran.result = self._result(comparison, passed=not ran.observations, pattern=ran.pattern)
+        ran.result = self.result(comparison, passed=not ran.observations, pattern=ran.pattern)
 
     def _with_late_memset(self, seen: Observation) -> Observation:
         """Where an atomic finds no first value: the memset that comes, but behind the launch."""
@@ -226,9 +226,10 @@ class Trial:
             supposed=suppositions(self.part, self.case, wrong.buffer, inputs, block[0] * block[1] * block[2]),
         )
 
-    def _result(
+    def result(
         self, comparison: Comparison | None, *, passed: bool = False, pattern: Pattern | None = None
     ) -> CaseResult:
+        """The case as the verdict shows it, with what was compared."""
         first = comparison.first_wrong() if comparison is not None else None
         return CaseResult(
             device=DEVICE,

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from grader.banks.lanes import BankMap
+
 SCHEMA = 1
 BENCH_GROUP = "bench"  # of the case at full size, which no part names itself
 
@@ -43,7 +45,8 @@ class Finding:
     """One finding in words; `line` is a line of `file`, the learner's.
 
     Beyond the design's fields: `title` in two or three words, `why` the reason, `marks` what stands at which line, and
-    `original` the compiler's own words where the message retells them.
+    `original` the compiler's own words where the message retells them. `banks` is the access to shared memory that a
+    finding about its banks is about.
     """
 
     kind: str
@@ -62,6 +65,7 @@ class Finding:
     count: int = 1
     marks: tuple[tuple[int, str], ...] = ()
     original: str | None = None
+    banks: BankMap | None = None
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,7 @@ class _Session:
             following=following,
             own_file=self.progress is not None,
             is_solution=submission.is_solution,
+            reads=located.part.answers() if verdict.passed and located.part.answers is not None else (),
         )
         print_part(Console(highlight=False), verdict, around)
 

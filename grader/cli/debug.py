@@ -46,6 +46,8 @@ def debug(
         raise UsageError(
             f"grader debug looks at one part; say which: {', '.join(p.label for p in located_puzzle.parts)}."
         )
+    if located.part.is_host:
+        raise UsageError(f"{located.label} starts no kernel, so there is no thread to tell of; grader check shows all.")
     if file is not None:
         submission = file_submission(located, located_puzzle, file)
     else:

@@ -39,7 +39,7 @@ class CudaTrial(Trial):
     def run_on_gpu(self) -> Ran:
         """Runs twice; stops after a run that shows something. Raises ToolMissing where the GPU is not to be had."""
         begun = time.perf_counter()
-        ran = Ran(self._result(None))
+        ran = Ran(self.result(None))
         try:
             self.gpu.load(self.plan, self.build.cubin)
             for run, how in enumerate(HOWS):
@@ -56,7 +56,7 @@ class CudaTrial(Trial):
 
     def bench(self) -> tuple[Ran, Timing | None]:
         """The case timed, and the values judged that the last timed run left. Raises ToolMissing."""
-        ran = Ran(self._result(None))
+        ran = Ran(self.result(None))
         if not fits(self.part, self.case):
             return ran, None
         begun = time.perf_counter()

@@ -306,6 +306,10 @@ def _refused_why(seen: Observation, facts: Facts) -> str:
     return "empty_case" if facts["empty"] else "empty_result" if facts["zero"] else "empty_grid"
 
 
+def _value_why(seen: Observation, _: Facts) -> str:
+    return str(seen.facts.get("why", "plain"))
+
+
 def _unwritten(seen: Observation, facts: Facts) -> str:
     return str(seen.facts.get("why", "zero" if facts["zero"] else "plain"))
 
@@ -339,6 +343,7 @@ _WHYS: dict[str, Callable[[Observation, Facts], str]] = {
     "bad_sync_mask": _mask_why,
     "never_written": _unwritten,
     "not_a_number": _not_a_number_why,
+    "wrong_values": _value_why,
 }
 
 

@@ -5,6 +5,7 @@ Whatever does not follow the protocol to the letter is a `Forgery`: the launcher
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ _MAX_LINE = MAX_PAYLOAD_BYTES // 3 * 4 + (1 << 20)  # bytes; a payload is writte
 _INJECTED_CALL = 3  # the one whose launches fail, if there is one
 _MAX_FRAMES = 16
 _MAX_TEXT = 2_000
+_MAX_HOST = 1 << 17  # characters of base64
 _WORD = (1 << 64) - 1
 
 
@@ -47,10 +49,11 @@ class Event:
 
 @dataclass
 class RecordedCall:
-    """What the entry did in one call. `returned` is None if it did not return."""
+    """What the entry did in one call. `returned` is None if it did not return, `host` what it left in host memory."""
 
     events: list[Event] = field(default_factory=list)
     returned: int | None = None
+    host: bytes = b""
 
     def operations(self, line_of: Callable[[tuple[int, ...]], int | None]) -> list[Operation]:
         """The operations with their lines."""
@@ -75,6 +78,15 @@ def _number(low: int, high: int) -> Callable[[object], None]:
 def _text(value: object) -> None:
     if not isinstance(value, str) or len(value) > _MAX_TEXT or not value.isprintable():
         raise Forgery("text that is none")
+
+
+def _payload(value: object) -> None:
+    if not isinstance(value, str) or len(value) > _MAX_HOST:
+        raise Forgery("host memory that is none")
+    try:
+        base64.b64decode(value, validate=True)
+    except ValueError:
+        raise Forgery("host memory that is none") from None
 
 
 def _signal(value: object) -> None:
@@ -115,6 +127,7 @@ _REQUIRED: dict[str, dict[str, Callable[[object], None]]] = {
     "begin": {},
     "end": {"returned": _CODE},
     "done": {},
+    "host": {"payload": _payload},
     "injected": {},
     "limit": {},
     "refused": {"code": _error, **_LAUNCH},
@@ -140,7 +153,7 @@ _OPTIONAL: dict[str, dict[str, Callable[[object], None]]] = {
         "function": _text,
     },
 }
-_PLAIN = frozenset({"armed", "begin", "end", "done", "not_loaded", "no_entry", "unavailable"})
+_PLAIN = frozenset({"armed", "begin", "end", "done", "host", "not_loaded", "no_entry", "unavailable"})
 _ENDINGS = frozenset({"fault", "done", "not_loaded", "no_entry", "unavailable"})
 
 
@@ -183,7 +196,7 @@ class _Reader:
         return True
 
     def _between_calls(self, event: Event) -> bool:
-        if not self._calls and event.kind not in ("armed", "begin", "end", "injected"):
+        if not self._calls and event.kind not in ("armed", "begin", "end", "host", "injected"):
             self._loading.events.append(event)  # constructors of global objects run before the first call
             return False
         self._must(event, "begin")
@@ -199,6 +212,9 @@ class _Reader:
             return False
         if event.kind in ("armed", "begin"):
             raise Forgery(f"{event.kind} inside a call")
+        if event.kind == "host":
+            call.host = base64.b64decode(event.fields["payload"])
+            return True
         if event.kind == "injected" and len(self._calls) != _INJECTED_CALL:
             raise Forgery("a failure where none was injected")
         call.events.append(event)

@@ -33,13 +33,15 @@ class Recording:
     """What came of recording an entry.
 
     `plan` is that of the first call, as far as it came; it is worth running only when there are no findings. `printed`
-    is what the first call wrote to its standard output and error, cut at 16 KiB. `seconds` is wall time.
+    is what the first call wrote to its standard output and error, cut at 16 KiB. `seconds` is wall time. `host` is what
+    each of the first two calls left in host memory, for an entry that fills some.
     """
 
     plan: Plan
     findings: list[HostFinding]
     printed: str
     seconds: float
+    host: tuple[bytes, ...] = ()
 
 
 def record(build: Build, part: Part, case: Case, *, layout: Layout | None = None, inject: bool = False) -> Recording:
@@ -53,14 +55,14 @@ def record(build: Build, part: Part, case: Case, *, layout: Layout | None = None
 
 
 def entry_arguments(part: Part, case: Case) -> list[EntryArgument]:
-    """The arguments of the entry of `part` in `case`, in the order of its C parameters, the stream last."""
+    """The arguments of the entry of `part` in `case`, in the order of its C parameters, the stream, if any, last."""
     arguments = [
         EntryArgument(param.name, param.dtype.name, scalar_value(param, case.params))
         if isinstance(param, Scalar)
-        else EntryArgument(param.name, "buffer", buffer_bytes(param, case.params), param.role)
+        else EntryArgument(param.name, param.memory, buffer_bytes(param, case.params), param.role)
         for param in part.params
     ]
-    return [*arguments, EntryArgument("stream", "stream")]
+    return arguments if part.is_host else [*arguments, EntryArgument("stream", "stream")]
 
 
 def record_entry(build: Build, call: EntryCall) -> Recording:
@@ -78,7 +80,8 @@ def record_entry(build: Build, call: EntryCall) -> Recording:
     except (Forgery, PlanInvalid):  # the runtime writes nothing that is no Plan: the launcher wrote this itself
         plan, findings = _plan(build, call, [], None), [forgery_finding()]
     printed = (finished.stdout + finished.stderr)[:_PRINTED].decode(errors="replace")
-    return Recording(plan, findings, printed, time.monotonic() - started)
+    host = () if isinstance(transcript, Forgery) else tuple(one.host for one in transcript.calls[:2])
+    return Recording(plan, findings, printed, time.monotonic() - started, host)
 
 
 @functools.cache
@@ -130,7 +133,7 @@ def _plan(build: Build, call: EntryCall, operations: Sequence[Operation], return
         scalars=tuple(
             PlanScalar(argument.name, argument.kind, argument.value)
             for argument in call.arguments
-            if argument.kind not in ("buffer", "stream")
+            if argument.kind not in ("buffer", "host", "stream")
         ),
         returned=returned,
         operations=tuple(operations),

@@ -34,7 +34,8 @@ class CompiledKernel(KernelNeeds, Protocol):
 class EntryArgument:
     """One argument of the entry, in the order of the C parameters.
 
-    `kind` is "buffer" (`value` is its size in bytes, `role` as in a Plan), "stream", "i32", "i64", "f32" or "f64".
+    `kind` is "buffer" (`value` is its size in bytes, `role` as in a Plan), "host" (`value` bytes of host memory for the
+    entry to fill), "stream", "i32", "i64", "f32" or "f64".
     """
 
     name: str
@@ -124,6 +125,8 @@ def _call(call: EntryCall, *, second: bool, refuse_launches: bool) -> Iterator[s
             yield f"argument float {_bits(argument)}"
         elif argument.kind == "buffer":
             yield f"argument integer {next(remaining)}"
+        elif argument.kind == "host":
+            yield f"argument host {int(argument.value)}"
         else:
             value = layout.stream if argument.kind == "stream" else int(argument.value)
             yield f"argument integer {value & (1 << 64) - 1}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -13,6 +14,9 @@ from grader.catalog import regions
 from grader.explain import sentence
 from grader.report.excerpt import excerpt
 from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, State, Verdict
+
+if TYPE_CHECKING:
+    from grader.banks.reads import Read
 
 WIDEST = 110
 _NARROWEST = 20
@@ -33,7 +37,8 @@ _STYLES = {
 @dataclass(frozen=True)
 class Surroundings:
     """What a report knows besides the verdict: the puzzle's number and title, the part's place in it, the text of the
-    file that was judged, how many hints there are and were seen, the part that comes next, and whose file it was.
+    file that was judged, how many hints there are and were seen, the part that comes next, whose file it was, and the
+    loads that right answers are about.
     """
 
     number: int
@@ -46,6 +51,7 @@ class Surroundings:
     following: str | None = None
     own_file: bool = True
     is_solution: bool = False
+    reads: Sequence[Read] = ()
 
 
 def _say(key: str, **facts: object) -> str:
@@ -76,6 +82,10 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
         prose(console, part.reason, width)
     else:
         _print_findings(console, part, around.source, width)
+    if around.reads:
+        from grader.report.banks import answer_table
+
+        _put_picture(console, answer_table(around.reads))
     if part.smallest is not None:
         labelled(console, _say("sizes"), part.smallest.sentence, width)
     if not around.is_solution:
@@ -203,8 +213,18 @@ def _print_group(console: Console, group: Sequence[Finding], remark: str, source
             put_line(console, line)
     elif first.original and first.original not in first.message:
         put_line(console, Text(f"    {_say('original', original=first.original)}", style="dim"))
+    if first.banks is not None:
+        from grader.report.banks import bank_picture
+
+        _put_picture(console, bank_picture(first.banks))
     if first.why:
         labelled(console, _say("why"), first.why, width)
+
+
+def _put_picture(console: Console, lines: Iterable[str]) -> None:
+    console.print()
+    for line in lines:
+        put_line(console, Text(f"    {line}", style="cyan"))
 
 
 def _again(finding: Finding) -> list[str]:
@@ -283,7 +303,7 @@ def _next_steps(part: PartVerdict, around: Surroundings) -> Iterator[str]:
         yield _say("next_hint", label=part.label, seen=around.hints_seen, hints=around.hints)
     if part.findings:
         yield _say("next_explain", kind=part.findings[0].kind)
-    if part.state is State.wrong and part.stage in _RUN and around.own_file:
+    if part.state is State.wrong and part.stage in _RUN and around.own_file and any(one.params for one in part.cases):
         yield _say("next_debug", label=part.label)
     failed = next((result for result in part.cases if not result.passed), None)
     if failed is not None and part.state is State.wrong and around.own_file and failed.params:

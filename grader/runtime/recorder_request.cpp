@@ -36,10 +36,14 @@ bool read_value(std::istream& line, Call* call) {
     line >> kind >> bits;
     if (kind == "integer") {
         call->integers.push_back(bits);
+    } else if (kind == "host") {
+        call->host_bytes = bits;
+        call->host_argument = call->integers.size();
+        call->integers.push_back(0);
     } else {
         call->floats.push_back(std::bit_cast<double>(bits));
     }
-    return !line.fail() && (kind == "integer" || kind == "float");
+    return !line.fail() && (kind == "integer" || kind == "float" || kind == "host");
 }
 
 bool read_line(const std::string& word, std::istream& line, Request* request) {

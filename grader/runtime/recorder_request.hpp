@@ -16,6 +16,8 @@ struct Call {
     RecordCall record;
     std::vector<std::uint64_t> integers;  // pointers and integers, in the order of the C parameters
     std::vector<double> floats;           // a float sits in the low half
+    std::size_t host_bytes = 0;           // of host memory that the entry fills, if it does
+    std::size_t host_argument = 0;        // which of `integers` gets its address
 };
 
 struct Request {

@@ -1,11 +1,23 @@
 """Puzzle 3: out = inᵀ, from scattered stores to tiles in shared memory without bank conflicts."""
 
 from grader.goals import coalesced, no_bank_conflicts, shared_memory, wide_accesses
-from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
+from grader.puzzle import Case, HostOut, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 
 PARAMS = [In("in", f32, "rows", "cols"), Out("out", f32, "cols", "rows"), Scalar("rows", i32), Scalar("cols", i32)]
 TOLERANCE = Tolerance(0.0, why="nothing is computed: every value arrives with the bits that it left with")
 BENCH = Case(rows=16_384, cols=16_384)
+
+
+def answers():
+    from grader.banks.reads import measured
+
+    return measured()
+
+
+def passes():
+    from torch import tensor
+
+    return tensor([read.passes for read in answers()])
 
 
 def turned(in_):
@@ -53,8 +65,18 @@ puzzle = Puzzle(
     title="Bank conflicts",
     parts=[
         Part(
+            "bank_answers",
+            params=[HostOut("ways", i32, 8)],
+            reference=passes,
+            answers=answers,
+            groups={"eight loads": [Case()]},
+            bench=Case(),
+            work=lambda: Work(bytes=0, flops=0),
+            tolerance=Tolerance(0.0, why="a count is right or wrong"),
+            lesson="How many passes over the banks a load takes.",
+        ),
+        Part(
             "transpose_naive",
-            number=2,
             params=PARAMS,
             reference=turned,
             sampled=element,

@@ -1,0 +1,12 @@
+#include <cuda_runtime.h>
+
+extern "C" void bank_answers(int* ways) {
+    ways[0] = 1;
+    ways[1] = 2;
+    ways[2] = 1;
+    ways[3] = 32;
+    ways[4] = 1;
+    ways[5] = 1;
+    ways[6] = 1;
+    ways[7] = 1;
+}
