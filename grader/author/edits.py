@@ -151,10 +151,12 @@ def exchange_words(code: Code) -> Iterator[Edit]:
 
 
 def begin_further(code: Code) -> Iterator[Edit]:
-    """`= 0` becomes `= 1`: a loop that leaves out its first round, a sum that begins with something."""
+    """`= 0` becomes `= 1`: a loop that leaves out its first round, a sum that begins with something, another answer."""
     for sign, number in itertools.pairwise(code):
-        if sign.text == "=" and number.text in ("0", "0u", "0.0f", "0.f"):
+        if sign.text == "=" and number.text in ("0u", "0.0f", "0.f"):
             yield Edit(number.start, number.end, number.text.replace("0", "1", 1))
+        elif sign.text == "=" and number.text.isdecimal():
+            yield Edit(number.start, number.end, str(int(number.text) + 1))
 
 
 def count_further(code: Code) -> Iterator[Edit]:

@@ -37,7 +37,7 @@ def rates(judged: Sequence[Judged]) -> list[dict[str, Any]]:
 
 def table(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     """The rows as text, one line a part, and one line for all of them."""
-    yield f"{'part':<34}{'mutants':>8}{'no code':>9}{'same':>6}{'as right':>10}{'killed':>15}"
+    yield f"{'part':<34}{'mutants':>8}{'no code':>9}{'same':>6}{'as right':>10}{'killed':>19}"
     total: dict[str, Any] = {"label": "all", "part": ""}
     for row in rows:
         yield _line(row)
@@ -53,7 +53,7 @@ def _line(row: dict[str, Any]) -> str:
     killed = f"{row['killed']} of {row['counted']} {share:>6}"
     name = f"{row['label']} {row['part']}"
     return (
-        f"{name:<34}{row['mutants']:>8}{row['stillborn']:>9}{row['same_program']:>6}{row['equivalent']:>10}{killed:>15}"
+        f"{name:<34}{row['mutants']:>8}{row['stillborn']:>9}{row['same_program']:>6}{row['equivalent']:>10}{killed:>19}"
     )
 
 
