@@ -19,7 +19,7 @@ from grader.compiled import build_findings, uninitialised, void_entry
 from grader.cuda.presence import why_not
 from grader.evidence import CaseEvidence, Evidence
 from grader.explain import Observation
-from grader.facts import PRINTED_CHARACTERS, kernel_facts, launch_facts, printed_by_host, readable
+from grader.facts import PRINTED_CHARACTERS, as_sentence, kernel_facts, launch_facts, printed_by_host, readable
 from grader.findings import Place
 from grader.judged_goals import judged_goals
 from grader.launcher import host_observations
@@ -97,7 +97,7 @@ class _PartCheck:
         try:
             state = self._judge()
         except (ToolMissing, TorchMissing) as missing:
-            state, self.reason = State.unchecked, _as_sentence(str(missing))
+            state, self.reason = State.unchecked, as_sentence(str(missing))
         except Exception as error:
             logging.getLogger(__name__).debug("judging %s", self.submission.shown, exc_info=True)
             state = State.unchecked
@@ -352,9 +352,7 @@ class _PartCheck:
         if largest is not None:
             self.reference_counters = self._reference_counters(largest)
             place = self.evidence.index(largest)
-            self.evidence[place] = CaseEvidence(
-                largest.group, largest.case, largest.launches, largest.counters, self.reference_counters
-            )
+            self.evidence[place] = replace(largest, reference_counters=self.reference_counters)
         evidence = Evidence(tuple(self.evidence), kernel_facts(built))
         for result, missed in judged_goals(self.part, evidence, built, self.options.seed, self.tools):
             self.goals.append(result)
@@ -398,7 +396,3 @@ class _PartCheck:
     def _print(self, text: str) -> None:
         if len(self.printed) < PRINTED_CHARACTERS:
             self.printed += text
-
-
-def _as_sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -43,3 +43,8 @@ def readable(text: str) -> str:
     lines = kept.splitlines()
     shown = "\n".join(lines[:_PRINTED_LINES])[:PRINTED_CHARACTERS]
     return shown + ("\n…" if len(lines) > _PRINTED_LINES or len(shown) < len(kept.rstrip("\n")) else "")
+
+
+def as_sentence(text: str) -> str:
+    """An error's message as a sentence."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
