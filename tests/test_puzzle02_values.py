@@ -73,7 +73,7 @@ def shares(part: Located, source: Path) -> Iterator[tuple[Case, float]]:
     built = build(source)
     for case in (*part.part.cases(), LONG):
         if 0 not in case.params.values():
-            yield case, share_in(part, built, case, SEED)
+            yield case, share_in(part.part, built, case, SEED)
 
 
 @EACH_PART

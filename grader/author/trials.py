@@ -18,7 +18,7 @@ from grader.verdict import PartVerdict, State
 
 if TYPE_CHECKING:
     from grader.build import Build
-    from grader.puzzle import Case
+    from grader.puzzle import Case, Part
 
 Judge: TypeAlias = Callable[[Located, Path], PartVerdict]
 
@@ -115,22 +115,22 @@ def worst_share(part: Located, source: Path, seed: int) -> float:
     from grader.build import build
 
     built = build(source)
-    return max((share_in(part, built, case, seed) for case in part.part.cases()), default=0.0)
+    return max((share_in(part.part, built, case, seed) for case in part.part.cases()), default=0.0)
 
 
-def share_in(part: Located, built: Build, case: Case, seed: int) -> float:
+def share_in(part: Part, built: Build, case: Case, seed: int) -> float:
     """The largest error in one case, in shares of what is allowed there."""
     from grader.compare import compare
     from grader.inputs import memory_for
     from grader.record import record
     from grader.simt.software import SoftwareGPU
 
-    memory = memory_for(part.part, case, seed)
-    inputs = {buffer.name: memory[buffer.name].clone() for buffer in part.part.buffers if buffer.is_read}
-    plan = record(built, part.part, case).plan
-    SoftwareGPU(built).run(plan, memory, roles={buffer.name: buffer.role for buffer in part.part.buffers})
+    memory = memory_for(part, case, seed)
+    inputs = {buffer.name: memory[buffer.name].clone() for buffer in part.buffers if buffer.is_read}
+    plan = record(built, part, case).plan
+    SoftwareGPU(built).run(plan, memory, roles={buffer.name: buffer.role for buffer in part.buffers})
     worst = 0.0
-    for compared in compare(part.part, case, inputs, memory).buffers:
+    for compared in compare(part, case, inputs, memory).buffers:
         if compared.got.numel():
             error = (compared.got - compared.expected).abs().nan_to_num(nan=0.0)
             shares = error[error > 0] / compared.allowed[error > 0]

@@ -1,8 +1,9 @@
-"""Solutions on a real GPU, by hand: `python -m tests.gpu.solutions 2 3 5 [--out FILE] [--commit HASH]`.
+"""Solutions on a real GPU, by hand: `python -m tests.gpu.solutions 2 3.5 5 [--out FILE] [--commit HASH]`.
 
-Each small case of each part of these puzzles, replayed as a stream of calls and as a graph on fresh inputs: the values
-against PyTorch, and bit for bit against the software GPU's. Then the bench case, timed, and its values judged. Exits 0
-only if all values are right and no fault is seen; sums by float atomics may differ in bits, since their order is open.
+Each small case of these puzzles and parts, replayed as a stream of calls and as a graph on fresh inputs: the values
+against PyTorch, and bit for bit against the software GPU's. Then the bench case, timed, and its values judged, beside a
+streaming kernel that reads and writes in the same proportion (`ceilings.py`). Exits 0 only if all values are right, no
+fault is seen, and no part is below its floor; sums by float atomics may differ in bits, since their order is open.
 """
 
 from __future__ import annotations
@@ -21,14 +22,36 @@ from grader.compare import compare
 from grader.cuda.session import RealGPU
 from grader.cuda.trial import HOWS, CudaTrial, replayed
 from grader.inputs import derived_seed, memory_for
+from grader.puzzle import Part
 from grader.record import record
 from grader.simt.software import SoftwareGPU
+from tests.gpu.ceilings import ceiling_of, measured
 from tests.gpu.first_light import SEED, Row, about, same_bits
 
+# What a solution has to reach, as a share of its ceiling in the same run.
+FLOORS = {
+    "vector_add_float4": 0.95,
+    "transpose_swizzled": 0.50,
+    "transpose_wide": 0.80,
+    "reduce_sum": 0.85,
+    "reduce_sum_deterministic": 0.85,
+    "row_sum": 0.80,
+    "row_max": 0.80,
+    "row_softmax": 0.75,
+    "col_sum": 0.80,
+    "rmsnorm_vec": 0.90,
+    "rmsnorm_f16": 0.85,
+}
 
-def parts_of(puzzles: list[str]) -> list[Located]:
+
+def parts_of(names: list[str]) -> list[Located]:
+    """The parts that these names of puzzles and parts mean, without those that are host code alone."""
     catalog = load_catalog()
-    return [located for name in puzzles for located in catalog.resolve(name, None)[0].parts]
+    found = []
+    for name in names:
+        puzzle, located = catalog.resolve(name, None)
+        found += [part for part in ([located] if located else puzzle.parts) if not part.part.is_host]
+    return found
 
 
 def small_cases(gpu: RealGPU, located: Located, built: Build, row: Row) -> Iterator[str]:
@@ -69,14 +92,27 @@ def bench(gpu: RealGPU, located: Located, built: Build) -> tuple[dict[str, Any],
     return row, [f"{part.name}, bench: {seen.kind}" for seen in ran.observations]
 
 
+def beside_ceiling(part: Part, row: dict[str, Any], ceilings: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Adds to a bench row what share of its ceiling the part reaches; a sentence where that is below its floor."""
+    of = ceiling_of(part)
+    if of is None or "gb_per_s" not in row:
+        return
+    if of.name not in ceilings:
+        ceilings[of.name] = measured(of, SEED)
+    row |= {"ceiling": of.name, "of_ceiling": round(row["gb_per_s"] / ceilings[of.name]["gb_per_s"], 4)}
+    if row["of_ceiling"] < FLOORS.get(part.name, 0.0):
+        yield f"{part.name} reaches {row['of_ceiling']:.2f} of {of.name}, and {FLOORS[part.name]:.2f} is asked for"
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("puzzles", nargs="+")
+    parser.add_argument("puzzles", nargs="+", help="puzzles or parts")
     parser.add_argument("--out", type=Path, default=Path("solutions.json"))
     parser.add_argument("--commit")
     options = parser.parse_args(arguments)
     located = parts_of(options.puzzles)
-    found: dict[str, Any] = {"about": about(options.commit), "parts": [], "problems": []}
+    ceilings: dict[str, dict[str, Any]] = {}
+    found: dict[str, Any] = {"about": about(options.commit), "ceilings": ceilings, "parts": [], "problems": []}
     found["about"]["command"] = f"python -m tests.gpu.solutions {' '.join(options.puzzles)}"
     with RealGPU(located[0].part) as gpu:
         target = gpu.device.target
@@ -88,7 +124,7 @@ def main(arguments: list[str]) -> int:
         with RealGPU(one.part) as gpu:
             found["problems"] += small_cases(gpu, one, built, row)
             row.plain["bench"], problems = bench(gpu, one, built)
-        found["problems"] += problems
+        found["problems"] += [*problems, *beside_ceiling(one.part, row.plain["bench"], ceilings)]
         found["parts"].append(row.plain)
         print(json.dumps(row.plain), flush=True)
         options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
