@@ -202,6 +202,28 @@ def same_format() -> Iterator[Case]:
             yield on_registers(f"cvt{modifiers}.{kind}.{kind}", of, of, operands(kind), same)
 
 
+def to_tensor_floats() -> Iterator[Case]:
+    """`tf32` has a float's exponent and 10 digits behind the point; `.rna` takes ties away from zero."""
+    short = Format(11, 8)
+
+    def converted(mode: str) -> Callable[[int], Word]:
+        def expected(bits: int) -> Word:
+            nearest = "rz" if mode == "rna" else mode
+            made = exact.converted(F32, short, bits, nearest)
+            if made is None:
+                return 0x7FFFFFFF
+            if mode == "rna" and not exact.is_infinite(short, made):
+                low, number = exact.value(short, made), exact.value(F32, bits)
+                step = exact.value(short, (made & 0x3FC00) | 1) - exact.value(short, made & 0x3FC00)
+                made += abs(number - low) * 2 >= step
+            return made << 13
+
+        return expected
+
+    for mode in ("rna", "rn", "rz"):
+        yield on_registers(f"cvt.{mode}.tf32.f32", "r", "r", operands("f32"), converted(mode))
+
+
 CASES = [
     *between_integers(),
     *into_wider_registers(),
@@ -210,4 +232,5 @@ CASES = [
     *integers_to_floats(),
     *between_floats(),
     *same_format(),
+    *to_tensor_floats(),
 ]

@@ -268,9 +268,31 @@ void add_float_forms(OperationTable& table, std::string_view tail) {
     add_float_mode<Round::up, Flush, Saturate>(table, tail);
 }
 
+// To the nearest number of 10 digits behind the point, in the format of a float: by what is added before the rest is
+// cut off. A carry runs into the exponent by itself.
+template <class Rest>
+void tensor_float(Warp& warp, const Instruction& instruction) {
+    apply<std::uint32_t, std::uint32_t>(warp, instruction, [](std::uint32_t bits) {
+        const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+        return is_nan ? 0x7fffffffu : (bits + Rest{}(bits)) & ~0x1fffu;
+    });
+}
+struct AwayFromZero {
+    std::uint32_t operator()(std::uint32_t) const { return 0x1000; }
+};
+struct ToEven {
+    std::uint32_t operator()(std::uint32_t bits) const { return 0x0fff + (bits >> 13 & 1); }
+};
+struct Nothing {
+    std::uint32_t operator()(std::uint32_t) const { return 0; }
+};
+
 }  // namespace
 
 void add_convert_operations(OperationTable& table) {
+    table.add("cvt.rna.tf32.f32", "wr", tensor_float<AwayFromZero>);
+    table.add("cvt.rn.tf32.f32", "wr", tensor_float<ToEven>);
+    table.add("cvt.rz.tf32.f32", "wr", tensor_float<Nothing>);
     add_integral<std::uint8_t>(table, "u8");
     add_integral<std::int8_t>(table, "s8");
     add_integral<std::uint16_t>(table, "u16");
