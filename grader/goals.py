@@ -103,6 +103,28 @@ def reuse(work: Callable[..., Work], times: int) -> Goal:
     return Goal("reuse", "redundant_traffic", sentence, check)
 
 
+def tensor_cores(work: Callable[..., Work]) -> Goal:
+    """All multiplications of `work` are made by matrix instructions, in the case with most of them.
+
+    A matrix instruction counts with all that its shape multiplies, zeros that fill a tile included.
+    """
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        run = [judged for judged in evidence.cases if judged.counters.get("lines")]
+        largest = max(run, key=lambda judged: call_by_name(work, judged.case.params).flops, default=None)
+        if largest is None:
+            return None
+        flops, lines = call_by_name(work, largest.case.params).flops, largest.counters["lines"]
+        made = sum(counts.get("matrix_flops", 0) for counts in lines.values())
+        if made >= flops:
+            return None
+        busiest = max(lines, key=lambda line: lines[line]["thread_instructions"])
+        share = f"{100 * made / flops:.0f} % of the multiplications" if made else "No multiplication"
+        return Shortfall(f"{share} ran on tensor cores.", int(busiest))
+
+    return Goal("tensor cores", "goal_missed", "All products are made by matrix instructions.", check)
+
+
 def no_bank_conflicts() -> Goal:
     """No line makes more passes over the banks of shared memory than its requests need, in any case."""
 

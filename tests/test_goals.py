@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.evidence import CaseEvidence, Evidence, Goal, Shortfall
-from grader.goals import coalesced, no_bank_conflicts, reuse
+from grader.goals import coalesced, no_bank_conflicts, reuse, tensor_cores
 from grader.puzzle import Case, Work
 
 Lines = Mapping[int, Mapping[str, Any]]
@@ -72,6 +72,34 @@ def test_reuse_looks_at_the_case_with_most_operations() -> None:
     small, large = (16, {7: loads(4)}), (1024, {7: loads(8)})
     assert missed(reuse(work, 8), small, large) is None
     assert missed(reuse(work, 8), small) is not None
+
+
+# ---- tensor cores ----
+
+
+def issued(threads: int, flops: int = 0) -> dict[str, Any]:
+    made = {"warp_instructions": threads // 32, "thread_instructions": threads}
+    return made | {"matrix_flops": flops} if flops else made
+
+
+def test_all_products_have_to_be_made_on_tensor_cores() -> None:
+    goal = tensor_cores(work)
+    assert missed(goal, (4096, {7: issued(320), 8: issued(32, 8192)})) is None
+    half = missed(goal, (4096, {7: issued(320), 8: issued(32, 4096)}))
+    assert half is not None
+    assert half.line == 7
+    assert half.sentence == "50 % of the multiplications ran on tensor cores."
+
+
+def test_a_kernel_without_matrix_instructions_is_told_where_it_works_most() -> None:
+    none = missed(tensor_cores(work), (4096, {7: issued(320), 9: issued(640)}))
+    assert none is not None
+    assert none.line == 9
+    assert none.sentence == "No multiplication ran on tensor cores."
+
+
+def test_tensor_cores_are_asked_for_in_the_largest_case() -> None:
+    assert missed(tensor_cores(work), (16, {7: issued(32)}), (4096, {7: issued(32, 8192)})) is None
 
 
 # ---- bank conflicts ----

@@ -18,6 +18,7 @@ from tests.instructions import (
     floats,
     halves,
     integers,
+    matrices,
     memory,
     moves,
     undefined,
@@ -38,6 +39,7 @@ CASES: list[Case] = [
     *atomics.CASES,
     *warps.CASES,
     *barriers.CASES,
+    *matrices.CASES,
     *control.CASES,
     *undefined.CASES,
 ]

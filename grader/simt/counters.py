@@ -14,7 +14,8 @@ from typing import Any
 
 from grader.simt.ptx import TYPE_BITS
 
-_ACCESS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic"}
+_ACCESS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic", "ldmatrix": "load", "stmatrix": "store"}
+_MATRIX = frozenset({"wmma", "ldmatrix", "stmatrix"})
 _WAVEFRONTS, _SECTORS = "memory_l1_wavefronts_shared", "memory_l2_theoretical_sectors_global"
 
 
@@ -31,6 +32,8 @@ def add_up(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         )
         for line in counted["lines"]:
             counts = {name: line[name] for name in ("warp_instructions", "thread_instructions")}
+            if line["matrix_instructions"]:
+                counts |= {name: line[name] for name in ("matrix_instructions", "matrix_flops")}
             _add(kernel, counts)
             _add(lines.setdefault(str(line["line"]), {}), counts)
         for access in counted["accesses"]:
@@ -48,7 +51,7 @@ def reads(reports: Sequence[Mapping[str, Any]], element_bytes: Mapping[str, int]
     total = {"elements": 0, "bytes": 0}
     buffers: dict[str, dict[str, int]] = {}
     for access in _global_loads(reports):
-        piece, count = _pieces(access["op"])
+        piece, count = _pieces(access)
         size = access["lanes"] * piece * count
         buffer = access.get("buffer") or ""
         counts = {"elements": size // element_bytes.get(buffer, piece), "bytes": size}
@@ -62,7 +65,7 @@ def reads(reports: Sequence[Mapping[str, Any]], element_bytes: Mapping[str, int]
 def _global_loads(reports: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     for report in reports:
         for access in report["counters"]["accesses"]:
-            if access["sectors"] and access["op"].startswith("ld."):
+            if access["sectors"] and _kind(access) == "load":
                 yield access
 
 
@@ -72,13 +75,13 @@ def _for_each(counts: Mapping[str, int], results: int) -> dict[str, Any]:
 
 
 def _as_written(access: Mapping[str, Any]) -> dict[str, Any]:
-    piece, count = _pieces(access["op"])
+    piece, count = _pieces(access)
     return _counts(access, "", piece * count, access["lanes"])
 
 
 def _as_compiled(access: Mapping[str, Any]) -> dict[str, Any]:
     """The same as ptxas left it; `requests_unknown` are those of which nobody knows, which count as written."""
-    piece, count = _pieces(access["op"])
+    piece, count = _pieces(access)
     width = access["compiled_bytes"]
     if width == 0:
         return {}
@@ -114,9 +117,14 @@ def _with_excess(name: str, actual: int, ideal: int) -> dict[str, int]:
 def access_of(access: Mapping[str, Any]) -> tuple[str, str, int]:
     """What one memory instruction of a report is: its space, load, store or atomic, and the bytes of a lane."""
     space = "shared" if access["wavefronts"] else "global" if access["sectors"] else "local"
-    operation = access["op"].partition(".")[0]
-    piece, count = _pieces(access["op"])
-    return space, _ACCESS.get(operation, operation), piece * count
+    piece, count = _pieces(access)
+    return space, _kind(access), piece * count
+
+
+def _kind(access: Mapping[str, Any]) -> str:
+    """Load, store or atomic."""
+    words = str(access["op"]).split(".")
+    return words[1] if words[0] == "wmma" else _ACCESS.get(words[0], words[0])
 
 
 def _name(access: Mapping[str, Any]) -> str:
@@ -125,9 +133,14 @@ def _name(access: Mapping[str, Any]) -> str:
     return f"{space}_{kind}"
 
 
-def _pieces(operation: str) -> tuple[int, int]:
-    """Bytes of a value that an operation moves, and how many of them: 4 and 2 for `ld.shared.b32.v2`."""
-    words = operation.split(".")
+def _pieces(access: Mapping[str, Any]) -> tuple[int, int]:
+    """Bytes of a value that an operation moves, and how many of them: 4 and 2 for `ld.shared.b32.v2`.
+
+    A matrix is moved by several instructions of the machine, and counted so: bytes of a lane in one of them.
+    """
+    words = access["op"].split(".")
+    if words[0] in _MATRIX:
+        return access["compiled_bytes"], 1
     bits = next(TYPE_BITS[word] for word in words if word in TYPE_BITS)
     return bits // 8, next((int(word[1:]) for word in words if word in ("v2", "v4", "v8")), 1)
 

@@ -91,6 +91,8 @@ def _one_a_pair(found: list[DeviceFinding]) -> list[DeviceFinding]:
     return [*pairs.values(), *rest]
 
 
+_PITCH = 16  # bytes: the rows of a matrix fragment lie a multiple of them apart
+
 # What a learner should look at first: an access outside a buffer explains the values, races and loops that follow.
 _ORDER = (
     "unsupported",
@@ -157,13 +159,20 @@ def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], budgets: Budgets) 
         return facts | {name: raw[name] for name in ("other_block", "other_thread") if name in raw}
     facts |= {name: raw[name] for name in ("space", "bytes", "address", "write", "region", "region_bytes")}
     if kind == "misaligned_access":
-        facts["alignment"] = raw["bytes"]
+        facts |= _misaligned(text, raw["bytes"])
     if raw["other_line"] is not None or "other_thread" in raw:
         facts["other_write"] = raw["other_write"]
         facts |= {name: raw[name] for name in ("other_block", "other_thread", "between_blocks") if name in raw}
         if kind == "read_only_violation":
             facts["variant"] = "nc"
     return facts
+
+
+def _misaligned(text: str, size: int) -> dict[str, Any]:
+    """What the address of an access, of a matrix fragment or (its `size` is then their distance) of its rows fails."""
+    if not text:
+        return {"alignment": size}
+    return {"alignment": _PITCH if text == "pitch" else size, "variant": text}
 
 
 def _lanes(mask: int) -> list[int]:

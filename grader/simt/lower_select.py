@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.simt import lower_choices, lower_control, lower_memory, lower_moves, ptx
+from grader.simt import lower_choices, lower_control, lower_matrix, lower_memory, lower_moves, ptx
 from grader.simt.code import Op
 from grader.simt.lower_function import FunctionLowering, Unfit
 from grader.simt.lower_layout import Layout
@@ -30,6 +30,11 @@ _HANDLERS = {
     "trap": lower_control.leave,
     "brkpt": lower_control.stop,
     "call": lower_control.call,
+    "wmma": lower_matrix.wmma,
+    "mma": lower_matrix.mma,
+    "ldmatrix": lower_matrix.ldmatrix,
+    "stmatrix": lower_matrix.stmatrix,
+    "movmatrix": lower_matrix.movmatrix,
 }
 
 

@@ -21,20 +21,6 @@ std::span<std::byte> parameters_of(Warp& warp, int lane) {
     return std::span(warp.frame->parameters).subspan(static_cast<std::size_t>(lane) * bytes, bytes);
 }
 
-void report_access(Warp& warp, const Instruction& instruction, int lane, Fault fault, const Target& target,
-                   std::uint64_t address, std::uint32_t bytes, bool write) {
-    Finding finding;
-    finding.fault = fault;
-    finding.space = space_name(target.window);
-    finding.address = address;
-    finding.bytes = bytes;
-    finding.write = write;
-    finding.offset = static_cast<std::int64_t>(target.offset);
-    finding.region_bytes = extent(warp, lane, target).size();
-    if (target.region) finding.region = target.region->name;
-    report(warp, instruction, lane, std::move(finding));
-}
-
 Cost wavefronts(const Warp& warp, const Access& access, std::uint32_t bytes, Traffic traffic) {
     const bool free = traffic != Traffic::atomic && bytes <= 4 &&
                       (access.shape == Shape::uniform || (access.shape == Shape::row && bytes == 4));
@@ -105,6 +91,21 @@ std::span<std::byte> extent(Warp& warp, int lane, const Target& target) {
     if (target.window == Window::parameter) return parameters_of(warp, lane);
     if (target.window == Window::local) return warp.local[static_cast<std::size_t>(lane)].bytes;
     return {};
+}
+
+void report_access(Warp& warp, const Instruction& instruction, int lane, Fault fault, const Target& target,
+                   std::uint64_t address, std::uint32_t bytes, bool write, const char* text) {
+    Finding finding;
+    finding.fault = fault;
+    finding.space = space_name(target.window);
+    finding.address = address;
+    finding.bytes = bytes;
+    finding.write = write;
+    finding.text = text;
+    finding.offset = static_cast<std::int64_t>(target.offset);
+    finding.region_bytes = extent(warp, lane, target).size();
+    if (target.region) finding.region = target.region->name;
+    report(warp, instruction, lane, std::move(finding));
 }
 
 std::byte* place_of(Warp& warp, const Instruction& instruction, int lane, const Target& target, std::uint64_t address,

@@ -81,6 +81,13 @@ Shape shape_of(const T* address, const std::int32_t* select, int first, LaneMask
 
 }  // namespace detail
 
+// `bytes` is what each lane moves, at the address that it has in `addresses`.
+inline Access access_at(const Warp& warp, const Addresses& addresses, std::uint32_t bytes) {
+    const int first = first_lane(warp.mask);
+    const Shape shape = detail::shape_of<std::uint64_t, false>(addresses.data(), warp.select, first, warp.mask, bytes);
+    return {addresses.data(), 0, false, shape, first, addresses[static_cast<std::size_t>(first)]};
+}
+
 // `bytes` is what each lane moves.
 inline Access access_of(const Warp& warp, const Instruction& instruction, std::uint32_t operand, std::uint32_t bytes) {
     Access access;
@@ -109,6 +116,10 @@ Target resolve(Warp& warp, const Instruction& instruction, std::uint64_t address
 // All bytes that one lane can reach where the target lies.
 std::span<std::byte> extent(Warp& warp, int lane, const Target& target);
 
+// A fault of one lane's access; `text` says what is wrong where that is not the address of the bytes.
+void report_access(Warp& warp, const Instruction& instruction, int lane, Fault fault, const Target& target,
+                   std::uint64_t address, std::uint32_t bytes, bool write, const char* text = "");
+
 // The memory behind one lane's access, or null after a report.
 std::byte* place_of(Warp& warp, const Instruction& instruction, int lane, const Target& target, std::uint64_t address,
                     std::uint32_t bytes, bool write);
@@ -119,6 +130,14 @@ void check_local(Warp& warp, const Instruction& instruction, int lane, const Tar
 
 void count_access(Warp& warp, const Instruction& instruction, const Access& access, std::uint32_t bytes, Window window,
                   Traffic traffic);
+
+// One lane's load of `bytes` bytes, checked; zeros where there is nothing to load.
+void fetch_piece(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window,
+                 std::uint32_t bytes, AccessKind kind, std::byte* to);
+
+// A warp's store, counted and checked. Lanes' pieces of `bytes` bytes lie side by side in `staging`, by lane.
+void store_pieces(Warp& warp, const Instruction& instruction, const Access& access, Window window, std::uint32_t bytes,
+                  const Staging& staging);
 
 // Do these bytes of shared memory lie in one variable?
 inline bool in_variable(const Warp& warp, const Instruction& instruction, std::uint64_t offset, std::uint64_t bytes) {

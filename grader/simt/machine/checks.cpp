@@ -95,7 +95,7 @@ class PieceCheck {
         if (page_.all_valid(from, bytes)) return;
         // A library may load a neighbour that nobody wrote, so that no lane needs a branch, and then drop it.
         const bool plain = kind_ == AccessKind::read && !instruction_.strength.ordered;
-        const bool own = warp_.block->launch->program->sites[instruction_.site].own;
+        const bool own = instruction_.strength.fragment || warp_.block->launch->program->sites[instruction_.site].own;
         if (region_.space == Space::shared && plain && (!own || instruction_.strength.speculative)) return;
         Finding finding = describe(Fault::uninitialised_read, from / (1u << page_.shift));
         finding.bytes = bytes;

@@ -9,10 +9,35 @@
 namespace simt {
 namespace {
 
-// ---- loads ---------------------------------------------------------------------------------------------------------
+void store_one(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window,
+               std::uint32_t bytes, const std::byte* from) {
+    const Target place = resolve(warp, instruction, address, window, bytes);
+    std::byte* to = place_of(warp, instruction, lane, place, address, bytes, true);
+    if (!to) return;
+    if (!place.region) {
+        check_local(warp, instruction, lane, place, address, bytes, true);
+        std::memcpy(to, from, bytes);
+        return;
+    }
+    const RangeLock lock(warp, *place.region, place.offset, bytes);  // value and knowledge change together
+    if (instruction.strength.ordered) publish(warp, lane, *place.region, address, instruction);
+    check_piece(warp, instruction, *place.region, place.offset, bytes, lane, AccessKind::write, false, from);
+    std::memcpy(to, from, bytes);
+}
 
-void fetch_one(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window,
-               std::uint32_t bytes, AccessKind kind, std::byte* to) {
+bool same_pieces(LaneMask lanes, std::uint32_t bytes, const Staging& staging) {
+    const std::byte* first = staging.data() + static_cast<std::uint32_t>(first_lane(lanes)) * bytes;
+    bool same = true;
+    for_each_lane(lanes, [&](int lane) {
+        same &= std::memcmp(first, staging.data() + static_cast<std::uint32_t>(lane) * bytes, bytes) == 0;
+    });
+    return same;
+}
+
+}  // namespace
+
+void fetch_piece(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window,
+                 std::uint32_t bytes, AccessKind kind, std::byte* to) {
     const Target place = resolve(warp, instruction, address, window, bytes);
     const std::byte* from = place_of(warp, instruction, lane, place, address, bytes, false);
     if (!from) {
@@ -31,6 +56,32 @@ void fetch_one(Warp& warp, const Instruction& instruction, int lane, std::uint64
         if (instruction.strength.ordered) learn(warp, lane, *place.region, address);
     }
 }
+
+void store_pieces(Warp& warp, const Instruction& instruction, const Access& access, Window window, std::uint32_t bytes,
+                  const Staging& staging) {
+    const Target target = resolve(warp, instruction, access.start, window, bytes);
+    count_access(warp, instruction, access, bytes, target.window, Traffic::store);
+    const std::uint32_t total = bytes * static_cast<std::uint32_t>(lane_count(warp.mask));
+    if (access.shape == Shape::row && !instruction.strength.ordered &&
+        plain(warp, instruction, access, target, bytes, total) && target.region->writable) {
+        const std::byte* from = staging.data() + static_cast<std::uint32_t>(access.first) * bytes;
+        const RangeLock lock(warp, *target.region, target.offset, total);
+        check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, AccessKind::write,
+                  from);
+        std::memcpy(target.region->data + target.offset, from, total);
+        return;
+    }
+    // All lanes store one value in one place: which of them did it last, nobody can tell.
+    const bool once = target.region && access.shape == Shape::uniform && same_pieces(warp.mask, bytes, staging);
+    for_each_lane(once ? 1u << access.first : warp.mask, [&](int lane) {
+        store_one(warp, instruction, lane, access.address(lane), window, bytes,
+                  staging.data() + static_cast<std::uint32_t>(lane) * bytes);
+    });
+}
+
+namespace {
+
+// ---- loads ---------------------------------------------------------------------------------------------------------
 
 // Lanes' pieces lie at data + lane * stride: into the registers, `part` by part.
 template <class Memory, class Register, int N>
@@ -75,8 +126,8 @@ void load_lanes(Warp& warp, const Instruction& instruction, const Access& access
     constexpr std::uint32_t bytes = sizeof(Memory) * N;
     Staging staging{};
     for_each_lane(warp.mask, [&](int lane) {
-        fetch_one(warp, instruction, lane, access.address(lane), window, bytes, kind,
-                  staging.data() + static_cast<std::uint32_t>(lane) * bytes);
+        fetch_piece(warp, instruction, lane, access.address(lane), window, bytes, kind,
+                    staging.data() + static_cast<std::uint32_t>(lane) * bytes);
     });
     deliver<Memory, Register, N>(warp, instruction, staging.data());
 }
@@ -226,22 +277,6 @@ void load_tracked_word(Warp& warp, const Instruction& instruction) {
 
 // ---- stores --------------------------------------------------------------------------------------------------------
 
-void store_one(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window,
-               std::uint32_t bytes, const std::byte* from) {
-    const Target place = resolve(warp, instruction, address, window, bytes);
-    std::byte* to = place_of(warp, instruction, lane, place, address, bytes, true);
-    if (!to) return;
-    if (!place.region) {
-        check_local(warp, instruction, lane, place, address, bytes, true);
-        std::memcpy(to, from, bytes);
-        return;
-    }
-    const RangeLock lock(warp, *place.region, place.offset, bytes);  // value and knowledge change together
-    if (instruction.strength.ordered) publish(warp, lane, *place.region, address, instruction);
-    check_piece(warp, instruction, *place.region, place.offset, bytes, lane, AccessKind::write, false, from);
-    std::memcpy(to, from, bytes);
-}
-
 // What was stored has no value after all: `bytes` bytes from `from` on of each lane's piece.
 void take_values(Warp& warp, const Instruction& instruction, const Access& access, Window window, LaneMask lanes,
                  std::uint32_t from, std::uint32_t bytes) {
@@ -257,38 +292,6 @@ void take_values(Warp& warp, const Instruction& instruction, const Access& acces
             place.region->shadow.page(place.offset)
                 .clear_valid(static_cast<std::uint32_t>(place.offset % kPageBytes), bytes);
         }
-    });
-}
-
-bool same_pieces(LaneMask lanes, std::uint32_t bytes, const Staging& staging) {
-    const std::byte* first = staging.data() + static_cast<std::uint32_t>(first_lane(lanes)) * bytes;
-    bool same = true;
-    for_each_lane(lanes, [&](int lane) {
-        same &= std::memcmp(first, staging.data() + static_cast<std::uint32_t>(lane) * bytes, bytes) == 0;
-    });
-    return same;
-}
-
-// Pieces lie at their lane's place in `staging`.
-void store_pieces(Warp& warp, const Instruction& instruction, const Access& access, Window window, std::uint32_t bytes,
-                  const Staging& staging) {
-    const Target target = resolve(warp, instruction, access.start, window, bytes);
-    count_access(warp, instruction, access, bytes, target.window, Traffic::store);
-    const std::uint32_t total = bytes * static_cast<std::uint32_t>(lane_count(warp.mask));
-    if (access.shape == Shape::row && !instruction.strength.ordered &&
-        plain(warp, instruction, access, target, bytes, total) && target.region->writable) {
-        const std::byte* from = staging.data() + static_cast<std::uint32_t>(access.first) * bytes;
-        const RangeLock lock(warp, *target.region, target.offset, total);
-        check_row(warp, instruction, *target.region, target.offset, total, bytes, access.first, AccessKind::write,
-                  from);
-        std::memcpy(target.region->data + target.offset, from, total);
-        return;
-    }
-    // All lanes store one value in one place: which of them did it last, nobody can tell.
-    const bool once = target.region && access.shape == Shape::uniform && same_pieces(warp.mask, bytes, staging);
-    for_each_lane(once ? 1u << access.first : warp.mask, [&](int lane) {
-        store_one(warp, instruction, lane, access.address(lane), window, bytes,
-                  staging.data() + static_cast<std::uint32_t>(lane) * bytes);
     });
 }
 

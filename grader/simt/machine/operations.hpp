@@ -16,6 +16,7 @@ namespace simt {
 //   P    a predicate destination (or a sink)         p    a predicate source (constants and negation allowed)
 //   o    a 32-bit source that may be missing: kAbsent
 //   r*   a 32-bit source and a table (brx)
+//   *    first of all: the operands lie in Function::operand_lists, from Instruction::operand[0] on
 //   +    what stands before it may come again, up to 8 operands; predicates that do not come are true
 //   A    an address: a 64-bit or 32-bit source; kNarrowAddress marks the latter
 struct Operation {
@@ -52,6 +53,8 @@ void add_move_operations(OperationTable&);        // move.cpp
 void add_memory_operations(OperationTable&);      // memory.cpp
 void add_atomic_operations(OperationTable&);      // atomics.cpp
 void add_collective_operations(OperationTable&);  // collective.cpp
+void add_fragment_operations(OperationTable&);    // matrix_memory.cpp
+void add_product_operations(OperationTable&);     // matrix_products.cpp
 void add_ordering_operations(OperationTable&);    // ordering.cpp
 void add_frame_operations(OperationTable&);       // frame.cpp
 void add_system_operations(OperationTable&);      // system.cpp

@@ -99,6 +99,13 @@ std::string without_strength(const std::string& name, Strength& strength) {
     return rest;
 }
 
+// Matrix operations, which all lanes of a warp make together.
+bool is_whole_warp(const std::string& name) {
+    for (const char* family : {"wmma.", "mma.", "ldmatrix.", "stmatrix.", "movmatrix."})
+        if (name.starts_with(family)) return true;
+    return false;
+}
+
 // Turns one function's operands and instructions into their running form.
 class FunctionDecoder {
   public:
@@ -119,6 +126,7 @@ class FunctionDecoder {
         result.run = operation ? operation->run : report_unsupported;
         result.text = static_cast<std::uint16_t>(unsupported_text(raw, name == "unsupported"));
         if (operation) place(raw, operation->operands, name, result);
+        result.strength.fragment = is_whole_warp(name);
         if (name == "mov.variable" && (raw.immediate < 0 || raw.immediate >= std::int64_t(program_.variables.size())))
             fail("mov.variable names a variable that is not there");
         return result;
@@ -174,6 +182,8 @@ class FunctionDecoder {
             result.operand[0] = operand(raw.operands[0], 'r', name);
             return;
         }
+        const bool listed = wanted.starts_with('*');
+        if (listed) wanted.erase(0, 1);
         if (!wanted.empty() && wanted.back() == '+') {
             wanted.pop_back();
             while (wanted.size() < std::min<std::size_t>(raw.operands.size(), 8)) wanted += wanted.back();
@@ -182,6 +192,12 @@ class FunctionDecoder {
         if (raw.operands.size() != wanted.size())
             fail(name + " has " + std::to_string(raw.operands.size()) + " operands, not " +
                  std::to_string(wanted.size()));
+        if (listed) {
+            result.operand[0] = static_cast<std::uint32_t>(function_.operand_lists.size());
+            for (std::size_t i = 0; i < wanted.size(); ++i)
+                function_.operand_lists.push_back(operand(raw.operands[i], wanted[i], name));
+            return;
+        }
         for (std::size_t i = 0; i < wanted.size(); ++i) result.operand[i] = operand(raw.operands[i], wanted[i], name);
     }
 
@@ -234,7 +250,7 @@ Ending ending_of(const std::string& name) {
     if (name == "call.indirect") return Ending::call_indirect;
     if (name == "ret") return Ending::give_back;
     if (name == "exit") return Ending::leave;
-    if (name == "bar.warp.sync") return Ending::collective;
+    if (name == "bar.warp.sync" || is_whole_warp(name)) return Ending::collective;
     const bool barrier = name.starts_with("bar.") || name.starts_with("barrier.");
     if (barrier && !name.ends_with(".arrive")) return Ending::barrier;
     for (const char* collective : {"shfl.sync.", "vote.sync.", "match.", "redux.sync.", "elect.sync"})
@@ -300,6 +316,7 @@ void decode_blocks(Program& program, Function& function, const FunctionDecoder& 
             if (ending == Ending::collective) {
                 const bool tracked = FunctionDecoder::is_tracked(instruction, program.op_names[instruction.op]);
                 block.is_warp_barrier = program.op_names[instruction.op] == "bar.warp.sync";
+                block.whole_warp = is_whole_warp(program.op_names[instruction.op]);
                 block.mask_operand = static_cast<std::uint8_t>(
                     std::clamp<std::size_t>(instruction.operands.size(), 1, 8) - (tracked ? 2 : 1));
             }
@@ -418,6 +435,8 @@ const OperationTable& operations() {
         add_memory_operations(made);
         add_atomic_operations(made);
         add_collective_operations(made);
+        add_fragment_operations(made);
+        add_product_operations(made);
         add_ordering_operations(made);
         add_frame_operations(made);
         add_system_operations(made);

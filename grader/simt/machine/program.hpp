@@ -66,6 +66,7 @@ struct Strength {
     bool releases : 1 = false, acquires : 1 = false;
     bool block_only : 1 = false;   // scope .cta
     bool speculative : 1 = false;  // its value may not be wanted: whether it has one is asked later
+    bool fragment : 1 = false;     // of a matrix, which is wanted whole, though the code stands in a header
 };
 
 // One cache line. Register operands are byte offsets into the warp's register file (or, with kConstantFile, into the
@@ -106,6 +107,7 @@ struct Block {
     BarrierKind barrier = BarrierKind::sync;
     bool aligned = false;             // a barrier for whole warps only
     bool is_warp_barrier = false;     // a collective that orders memory: __syncwarp
+    bool whole_warp = false;          // a collective without a mask: all 32 lanes
     std::uint8_t mask_operand = 0;    // of a collective: which operand names the lanes
     std::uint32_t target = kNoBlock;  // of a branch; of a call the function, of a jump its table
     Instruction last;                 // the ending itself, where it is an instruction
@@ -142,6 +144,7 @@ struct Function {
     LineVector<std::byte> constants;  // each value 32 times: 128 bytes a 32-bit constant, 256 a 64-bit one
     std::vector<Block> blocks;
     std::vector<std::vector<std::uint32_t>> jump_tables;
+    std::vector<std::uint32_t> operand_lists;  // of instructions with more operands than fit, one behind the other
     std::vector<Instruction> instructions;
 
     // Behind the registers lies room for one more, which swallows what nobody reads.

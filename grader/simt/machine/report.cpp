@@ -1,4 +1,5 @@
 // Reports: one launch's findings and counters, and what shadow memory knows about a buffer, as JSON.
+#include <cstdio>
 #include <map>
 
 #include "json.hpp"
@@ -45,7 +46,16 @@ void finding_json(Json& json, const Launch& launch, const Finding& finding) {
 
 struct LineCount {
     std::uint64_t warp_instructions = 0, thread_instructions = 0;
+    std::uint64_t matrix_instructions = 0, matrix_flops = 0;
 };
+
+// Multiplications and additions of one product of matrices, by the shape in its name; 0 for all other operations.
+std::uint64_t matrix_flops(const std::string& name) {
+    if (!name.starts_with("wmma.mma.") && !name.starts_with("mma.")) return 0;
+    unsigned m = 0, n = 0, k = 0;
+    std::sscanf(name.c_str() + name.find(".m") + (name.starts_with("wmma") ? 5 : 1), "m%un%uk%u", &m, &n, &k);
+    return std::uint64_t{2} * m * n * k;
+}
 
 class CounterReport {
   public:
@@ -69,10 +79,15 @@ class CounterReport {
                 .field("line", line)
                 .field("warp_instructions", count.warp_instructions)
                 .field("thread_instructions", count.thread_instructions)
+                .field("matrix_instructions", count.matrix_instructions)
+                .field("matrix_flops", count.matrix_flops)
                 .close('}');
         json.close(']').key("accesses").open('[');
-        for (const Function& function : launch_.program->functions)
+        for (const Function& function : launch_.program->functions) {
             for (const Instruction& instruction : function.instructions) access(json, instruction);
+            for (const Block& block : function.blocks)
+                if (block.ending == Ending::collective) access(json, block.last);
+        }
         json.close(']').close('}');
     }
 
@@ -89,6 +104,9 @@ class CounterReport {
         LineCount& line = lines_[instruction.site < program.sites.size() ? program.sites[instruction.site].line : 0];
         line.warp_instructions += count.runs;
         line.thread_instructions += count.lanes;
+        const std::uint64_t flops = matrix_flops(program.op_names[instruction.text]);
+        line.matrix_instructions += flops != 0 ? count.runs : 0;
+        line.matrix_flops += flops * count.runs;
     }
     void access(Json& json, const Instruction& instruction) const {
         const AccessCount& count = total_.accesses[instruction.index];

@@ -16,6 +16,7 @@ constexpr std::uint64_t kCostOfBarrier = 8;  // instructions of each warp, in wh
 // ---- lanes of a warp -----------------------------------------------------------------------------------------------
 
 LaneMask mask_of(const Warp& warp, const Block& block, int lane) {
+    if (block.whole_warp) return kAllLanes;
     return warp.source<std::uint32_t>(block.last.operand[block.mask_operand])[lane];
 }
 
@@ -50,6 +51,14 @@ void report_mask(Warp& warp, const Instruction& instruction, LaneMask lanes, Lan
     for_each_lane(lanes, [&](int lane) { report(warp, instruction, lane, finding); });
 }
 
+// Lanes that a matrix operation lacks: they never were, have ended, or are elsewhere.
+void report_lacking(Warp& warp, const Instruction& instruction, LaneMask lanes) {
+    const LaneMask missing = ~lanes;
+    if (missing == 0) return;
+    const char* what = (missing & warp.born) == 0 ? "matrix_partial" : "matrix_absent";
+    report_mask(warp, instruction, lanes, kAllLanes, what, missing & warp.born ? missing & warp.born : missing);
+}
+
 // What lanes did before `__syncwarp` is ordered before what others of them do behind it.
 void synchronise(Warp& warp, LaneMask lanes) {
     const bool all = (warp.alive & ~lanes) == 0;
@@ -80,6 +89,12 @@ void copy_lanes(const Frame& from, Frame& to, LaneMask lanes) {
 // Runs the instruction for `lanes`, which have come together under `mask`.
 void run_collective(Warp& warp, const Block& block, LaneMask lanes, LaneMask mask) {
     const Instruction& instruction = block.last;
+    if (block.whole_warp) {
+        report_lacking(warp, instruction, lanes);
+        warp.set_mask(lanes);
+        instruction.run(warp, instruction);
+        return;
+    }
     if (const LaneMask strangers = lanes & ~mask) report_mask(warp, instruction, strangers, mask, "caller", strangers);
     if (block.is_warp_barrier) {
         synchronise(warp, lanes);
@@ -307,6 +322,10 @@ void start_epoch(ThreadBlock& block) {
 
 LaneMask run_or_park(Warp& warp, const Block& block, Group& group, LaneMask lanes) {
     LaneMask parked = 0;
+    if (block.whole_warp && lanes == kAllLanes) {
+        run_collective(warp, block, lanes, lanes);
+        return 0;
+    }
     while (lanes != 0) {
         const LaneMask mask = mask_of(warp, block, first_lane(lanes));
         LaneMask same = 0;
@@ -342,7 +361,8 @@ bool release_incomplete(ThreadBlock& block) {
             if (parked.for_warp && (!first || parked.at < first->at)) first = &parked;
         if (!first) continue;
         const LaneMask come = come_for(warp, *first);
-        report_mask(warp, first->block().last, come, first->mask, "absent", first->mask & warp.alive & ~come);
+        if (!first->block().whole_warp)  // else `release` tells it
+            report_mask(warp, first->block().last, come, first->mask, "absent", first->mask & warp.alive & ~come);
         release(warp, *first);
         return true;
     }
