@@ -141,7 +141,8 @@ void multiply_alike(const SumModel& model, const std::uint32_t* a, const std::ui
     Apart<N * K> b_apart;
     take_apart<AB>(a, a_apart);
     take_apart<AB>(b_across.data(), b_apart);
-    const int step = std::min(K, model.bytes_a_step / bytes_of(AB));
+    constexpr int deepest = AB == Number::tf32 && N == 16 ? 4 : K;  // of wmma, ptxas makes two products for any target
+    const int step = std::min(deepest, model.bytes_a_step / bytes_of(AB));
     bool special = a_apart.special || b_apart.special;
     for (int m = 0; m < M; ++m) {
         alignas(64) std::array<double, N> sum;
