@@ -239,6 +239,11 @@ def division() -> Iterator[Case]:
         yield on_registers(name, "r", "rr", rows, expected)
 
 
+def _of_the_upper_word(function: Callable[[int], Word]) -> Callable[[int], Word]:
+    """What the lower word of an f64 holds does not matter, nor whether it makes a NaN."""
+    return lambda bits: function(bits >> 32 << 32)
+
+
 def double_precision() -> Iterator[Case]:
     """PTX gives no bound for these; 2^-20 is what the code that nvcc makes of a division rests on."""
     minus = F64.infinity | F64.sign
@@ -251,6 +256,8 @@ def double_precision() -> Iterator[Case]:
     ]
     for name, function, table in functions:
         expected = _function(name, F64, function, _relative(2.0**-20), _specials(F64, table))
+        if name != "rsqrt.approx.f64":
+            expected = _of_the_upper_word(expected)
         rows = _operands(F64, [(0.1, 4.0), (1.0, 1e300), (1e-307, 1e-300)])
         yield on_registers(name, "d", "d", rows, expected)
 
@@ -260,7 +267,7 @@ def half_precision() -> Iterator[Case]:
         ("f16", "ex2.approx.f16", _exponential, _relative(2.0**-9.9)),
         ("bf16", "ex2.approx.ftz.bf16", _exponential, _relative(2.0**-7)),
         ("f16", "tanh.approx.f16", _tanh, lambda _, true: Fraction(2.0**-10.987)),
-        ("bf16", "tanh.approx.bf16", _tanh, _relative(2.0**-8)),
+        ("bf16", "tanh.approx.bf16", _tanh, lambda _, true: Fraction(2.0**-8)),
     ]
     for kind, name, function, error in errors:
         form = FORMATS[kind]

@@ -84,7 +84,7 @@ ld.shared.b32 %r4, [%r2+256];
 bra done;
 reader:
 {wait} 1, 128;
-ld.shared.b32 %r4, [%r2-256];
+ld.shared.b32 %r4, [%r2+-256];
 add.u32 %r5, %r4, 1000;
 st.shared.b32 [%r2], %r5;
 > {name} 2, 128;

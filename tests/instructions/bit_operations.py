@@ -10,6 +10,7 @@ from tests.instructions.case import Case, Word
 from tests.instructions.integers import integer, letter
 from tests.instructions.registers import on_registers
 from tests.instructions.values import WIDTHS, integer_edges, kept, operands, signed
+from tests.instructions.words import ANYTHING
 
 PLAIN = ("b16", "b32", "b64")
 _MASK = 0xFFFFFFFF
@@ -79,6 +80,7 @@ def counts() -> Iterator[Case]:
 
 
 def fields() -> Iterator[Case]:
+    """Places and lengths are restricted to 255; what a larger one of 64 bits does, an H200 does not agree with."""
     places = (0, 1, 7, 31, 32, 33, 62, 63, 64, 200, 255, 256, 257, 0x12345620)
     lengths = (0, 1, 8, 31, 32, 33, 63, 64, 200, 255, 256, 0xFFFFFF08)
     rng = random.Random(31)
@@ -91,6 +93,8 @@ def fields() -> Iterator[Case]:
         width = WIDTHS[kind]
 
         def extracted(a: int, b: int, c: int, w: int = width, sign: bool = kind[0] == "s") -> Word:
+            if w == 64 and max(b, c) > 255:
+                return ANYTHING
             place, length = b & 255, c & 255
             filling = a >> min(place + length - 1, w - 1) & 1 if sign and length else 0
             bits = [a >> place + i & 1 if i < length and place + i < w else filling for i in range(w)]
@@ -101,6 +105,8 @@ def fields() -> Iterator[Case]:
         width = WIDTHS[kind]
 
         def inserted(a: int, b: int, c: int, d: int, w: int = width) -> Word:
+            if w == 64 and max(c, d) > 255:
+                return ANYTHING
             place, length = c & 255, d & 255
             field = ((1 << length) - 1) << place & ((1 << w) - 1)
             return b & ~field | a << place & field

@@ -123,20 +123,25 @@ def _immediates() -> Iterator[Case]:
 
 def _chain(name: str, kind: str, count: int, function: Callable[..., tuple[int, int]]) -> Case:
     """An instruction that reads the condition code, writes it, or both: the carry comes in as the last source, made by
-    an addition, and what is left in it comes out as the second result, through another.
+    an addition, and what is left in it comes out as the second result, through another. Behind a subtraction and before
+    one it is a borrow, made and read by subtractions.
 
     `function` gives the whole result, before it wraps, and the carry: of the operands and the carry that came in.
     """
     bits = WIDTHS[kind]
-    zero = "0x" + "f" * (bits // 4)
+    ones = "0x" + "f" * (bits // 4)
     reads = name.startswith(("addc", "subc", "madc"))
     writes = ".cc." in name
     scratch = "%r20" if bits == 32 else "%d20"
     second = "%r21" if bits == 32 else "%d21"
     sources = ", ".join(f"{{a{i}}}" for i in range(count))
-    text = f"""add.cc.u{bits} {scratch}, {{a{count}}}, {zero};
+    made, read = f"add.cc.u{bits} {scratch}, {{a{count}}}, {ones};", f"addc.u{bits} {second}, 0, 0;"
+    if name.startswith("sub"):
+        made = f"sub.cc.u{bits} {scratch}, 0, {{a{count}}};"
+        read = f"subc.u{bits} {second}, 0, 0;\nneg.s{bits} {second}, {second};"
+    text = f"""{made}
 {name} {{d0}}, {sources};
-addc.u{bits} {second}, 0, 0;
+{read}
 mov.b{bits} {{d1}}, {second};"""
 
     def expected(*words: int) -> Row:
@@ -174,4 +179,19 @@ def carries() -> Iterator[Case]:
                 yield _chain(f"{name}.{kind}", kind, 3, product)
 
 
-CASES = [*arithmetic(), *_immediates(), *carries()]
+def mixed_chains() -> Iterator[Case]:
+    """PTX does not tell a borrow from a carry; on an H200 one is the other's complement."""
+    rows = [(*row, index & 1) for index, row in enumerate(operands("u32", "u32"))]
+    text = "add.cc.u32 %r20, {a2}, 0xffffffff;\nsubc.u32 {d0}, {a0}, {a1};"
+    title = "subc.u32 behind an addition"
+    yield on_registers(
+        title, "r", "rrr", rows, lambda a, b, carry: kept("u32", a - b - (1 - carry)), text=text, title=title
+    )
+    text = "sub.cc.u32 %r20, 0, {a2};\naddc.u32 {d0}, {a0}, {a1};"
+    title = "addc.u32 behind a subtraction"
+    yield on_registers(
+        title, "r", "rrr", rows, lambda a, b, borrow: kept("u32", a + b + (1 - borrow)), text=text, title=title
+    )
+
+
+CASES = [*arithmetic(), *_immediates(), *carries(), *mixed_chains()]

@@ -1,4 +1,6 @@
 // Conversions: cvt between integers and floats (PTX ISA 9.1, section 9.7.9.23).
+//
+// What a NaN carries, PTX leaves open; here it is what an H200 makes of it.
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -155,13 +157,13 @@ struct Narrow {  // f64 -> f32
     float operator()(double a) const {
         float result = narrow(a, 0, Mode);
         if (Flush) result = flushed(result);
-        return Saturate ? saturated(result) : canonical(result);
+        return Saturate ? saturated(result) : result;
     }
 };
 template <bool Flush, bool Saturate>
 struct Widen {  // f32 -> f64
     double operator()(float a) const {
-        const double result = Flush ? flushed(a) : a;
+        const double result = Flush ? canonical(flushed(a)) : a;
         return Saturate ? saturated(result) : result;
     }
 };
@@ -175,8 +177,8 @@ struct RoundToIntegral {
 template <class T, bool Flush, bool Saturate>
 struct SameFloat {
     T operator()(T a) const {
-        const T result = Flush ? flushed(a) : a;
-        return Saturate ? saturated(result) : canonical(result);
+        const T result = Flush ? canonical(flushed(a)) : a;
+        return Saturate ? saturated(result) : result;
     }
 };
 

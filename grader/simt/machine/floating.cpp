@@ -1,7 +1,8 @@
 // Floating point, f32 and f64, as the PTX ISA 9.1 defines it (section 9.7.3).
 //
-// Exact forms give the bits that IEEE 754 defines and 0x7fffffff for a NaN (f32). The .approx forms are computed to
-// within half an ulp by the host's library, which lies inside the error that PTX states for each.
+// Exact forms give the bits that IEEE 754 defines. A NaN is 0x7fffffff (f32) or, since PTX leaves that open for f64,
+// the one that an H200 gives. The .approx forms are computed to within half an ulp by the host's library, which lies
+// inside the error that PTX states for each.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -13,13 +14,33 @@
 namespace simt {
 namespace {
 
-// Wraps a function of floats: .ftz on the way in and out, .sat, the canonical NaN.
+double quieted(double nan) {
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(nan) | std::uint64_t{1} << 51);
+}
+
+// Of NaNs among the operands of f64 the last one comes out, of a quotient's the first.
+template <class F>
+constexpr bool kFirstNan = false;
+
+template <class F, class... Args>
+double with_nan_of(double result, Args... args) {
+    if (result == result) return result;
+    bool found = false;
+    const auto look = [&](double a) {
+        if (a != a && !(kFirstNan<F> && found)) result = quieted(a), found = true;
+    };
+    (look(args), ...);
+    return result;
+}
+
+// Wraps a function of floats: .ftz on the way in and out, .sat, the NaN.
 template <class T, class F, bool Flush, bool Saturate>
 struct Arithmetic {
     template <class... Args>
     T operator()(Args... args) const {
         T result = Flush ? flushed(F{}(flushed(args)...)) : F{}(args...);
         if (Saturate) return saturated(result);
+        if constexpr (sizeof(T) == 8) return with_nan_of<F>(result, args...);
         return canonical(result);
     }
 };
@@ -59,6 +80,8 @@ struct Divide {
         return divide<Mode>(a, b);
     }
 };
+template <Round Mode>
+constexpr bool kFirstNan<Divide<Mode>> = true;
 template <Round Mode>
 struct Reciprocal {
     template <class T>
@@ -127,20 +150,32 @@ struct ReciprocalRoot {
         return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a)));
     }
 };
+// Of an f64 the upper word alone is looked at, and made.
+template <class F>
+struct UpperWord {
+    static double upper(double a) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) >> 32 << 32); }
+    double operator()(double a) const {
+        const double result = flushed(F{}(flushed(upper(a))));
+        return upper(result != result ? std::bit_cast<double>(kNan64) : result);
+    }
+};
 struct ApproximateDivide {  // div.approx: a * (1/b), where 1/b is 0 for 2^126 < |b|: NaN for infinity over that
     float operator()(float a, float b) const {
         return std::abs(b) > 0x1p126f && std::isfinite(b) ? a * std::copysign(0.0f, b) : a / b;
     }
 };
 
-// neg and abs work on the sign bit alone. (PTX leaves a NaN's payload open.)
-template <class T, bool Flush>
 struct Negate {
-    T operator()(T a) const { return -(Flush ? flushed(a) : a); }
+    template <class T>
+    T operator()(T a) const {
+        return -a;
+    }
 };
-template <class T, bool Flush>
 struct Absolute {
-    T operator()(T a) const { return std::abs(Flush ? flushed(a) : a); }
+    template <class T>
+    T operator()(T a) const {
+        return std::abs(a);
+    }
 };
 template <class T>
 struct CopySign {  // sign of a, magnitude of b
@@ -284,14 +319,10 @@ void add_floating_operations(OperationTable& table) {
     add_form<2, float, Divide<Round::nearest>, false, false>(table, "div.full", ".f32");
     add_form<2, float, Divide<Round::nearest>, true, false>(table, "div.full.ftz", ".f32");
     add_form<1, double, ReciprocalRoot, false, false>(table, "rsqrt.approx", ".f64");
-    add_form<1, double, ReciprocalRoot, true, false>(table, "rsqrt.approx.ftz", ".f64");
-    add_form<1, double, Reciprocal<Round::nearest>, true, false>(table, "rcp.approx.ftz", ".f64");
-    table.add("neg.f32", "wr", unary<float, float, Negate<float, false>>);
-    table.add("neg.ftz.f32", "wr", unary<float, float, Negate<float, true>>);
-    table.add("neg.f64", "WR", unary<double, double, Negate<double, false>>);
-    table.add("abs.f32", "wr", unary<float, float, Absolute<float, false>>);
-    table.add("abs.ftz.f32", "wr", unary<float, float, Absolute<float, true>>);
-    table.add("abs.f64", "WR", unary<double, double, Absolute<double, false>>);
+    table.add("rsqrt.approx.ftz.f64", "WR", unary<double, double, UpperWord<ReciprocalRoot>>);
+    table.add("rcp.approx.ftz.f64", "WR", unary<double, double, UpperWord<Reciprocal<Round::nearest>>>);
+    add_both<1, Negate>(table, "neg");
+    add_both<1, Absolute>(table, "abs");
     table.add("copysign.f32", "wrr", binary<float, float, float, CopySign<float>>);
     table.add("copysign.f64", "WRR", binary<double, double, double, CopySign<double>>);
     add_test<0>(table, "finite");

@@ -4,6 +4,7 @@
 // is kept as "round to odd" (rounding.hpp), so that the last rounding is the only one.
 #include "half.hpp"
 
+#include <bit>
 #include <cmath>
 
 #include "elementwise.hpp"
@@ -98,14 +99,34 @@ struct Pair {
     }
 };
 
-template <std::uint32_t Flip, std::uint32_t Keep>
-struct SignBits {  // neg and abs
-    std::uint32_t operator()(std::uint32_t a) const { return (a ^ Flip) & Keep; }
+template <class F, std::uint32_t Flip, std::uint32_t Keep>
+struct SignBit {  // neg and abs
+    std::uint32_t operator()(std::uint32_t a) const {
+        return (a & 0x7fff) > F::infinity ? kNan16 : ((a & 0xffff) ^ Flip) & Keep;
+    }
+};
+template <class F, std::uint32_t Flip, std::uint32_t Keep>
+struct SignBits {
+    std::uint32_t operator()(std::uint32_t a) const {
+        return SignBit<F, Flip, Keep>{}(a) | SignBit<F, Flip, Keep>{}(a >> 16) << 16;
+    }
 };
 
 template <class F>
 struct ToFloat {
     float operator()(std::uint32_t a) const { return canonical(static_cast<float>(value_of<F>(a & 0xffff))); }
+};
+template <>
+struct ToFloat<Bf16> {  // the upper half of an f32, whatever it holds
+    float operator()(std::uint32_t a) const { return std::bit_cast<float>(a << 16); }
+};
+// From f64 a NaN keeps its sign and the upper bits of what it carries, as on an H200; PTX leaves that open.
+struct HalfOfDouble {
+    std::uint32_t operator()(double a) const {
+        const auto bits = std::bit_cast<std::uint64_t>(a);
+        if (a == a) return bits_of<F16>(a);
+        return static_cast<std::uint32_t>(bits >> 48 & kSign) | 0x7e00 | static_cast<std::uint32_t>(bits >> 42 & 0x1ff);
+    }
 };
 template <class F, Round Mode, class Operation>
 struct FromFloat {
@@ -158,10 +179,10 @@ void add_arithmetic(OperationTable& table, std::string_view type) {
     add_form<F, SmallerOrNan, 2>(table, "min.NaN", type);
     add_form<F, LargerOrNan, 2>(table, "max.NaN", type);
     add_form<F, Tanh, 1>(table, "tanh.approx", type);
-    table.add({"neg.", type}, "wr", unary<U, U, SignBits<0x8000, 0xffff>>);
-    table.add({"neg.", type, "x2"}, "wr", unary<U, U, SignBits<0x80008000, 0xffffffff>>);
-    table.add({"abs.", type}, "wr", unary<U, U, SignBits<0, 0x7fff>>);
-    table.add({"abs.", type, "x2"}, "wr", unary<U, U, SignBits<0, 0x7fff7fff>>);
+    table.add({"neg.", type}, "wr", unary<U, U, SignBit<F, kSign, 0xffff>>);
+    table.add({"neg.", type, "x2"}, "wr", unary<U, U, SignBits<F, kSign, 0xffff>>);
+    table.add({"abs.", type}, "wr", unary<U, U, SignBit<F, 0, 0x7fff>>);
+    table.add({"abs.", type, "x2"}, "wr", unary<U, U, SignBits<F, 0, 0x7fff>>);
     table.add({"cvt.f32.", type}, "wr", unary<float, U, ToFloat<F>>);
 }
 
@@ -194,7 +215,7 @@ void add_half_operations(OperationTable& table) {
     add_form<Bf16, Exp2OfNormal, 1>(table, "ex2.approx.ftz", "bf16");
     table.add("cvt.rm.f16.f32", "wr", unary<U, float, FromFloat<F16, Round::down, Same>>);
     table.add("cvt.rp.f16.f32", "wr", unary<U, float, FromFloat<F16, Round::up, Same>>);
-    table.add("cvt.rn.f16.f64", "wR", unary<U, double, FromFloat<F16, Round::nearest, Same>>);
+    table.add("cvt.rn.f16.f64", "wR", unary<U, double, HalfOfDouble>);
     table.add("cvt.rn.bf16.s32", "wr", unary<U, U, FromSigned<Bf16>>);
 }
 

@@ -131,7 +131,7 @@ struct Multiply24 {
     }
 };
 
-// Division by zero is unspecified in PTX. Hardware gives all ones, and the dividend as the remainder.
+// Division by zero is unspecified in PTX. An H200 gives all ones, as the quotient and as the remainder.
 struct Divide {
     template <class T>
     T operator()(T a, T b) const {
@@ -144,7 +144,7 @@ struct Divide {
 struct Remainder {
     template <class T>
     T operator()(T a, T b) const {
-        if (b == 0) return a;
+        if (b == 0) return static_cast<T>(~T{0});
         if constexpr (std::is_signed_v<T>)
             if (b == T(-1)) return 0;
         return static_cast<T>(a % b);
@@ -305,28 +305,28 @@ void insert_field(Warp& warp, const Instruction& instruction) {
     warp.assign(instruction.operand[0], result.data());
 }
 
-// Carry chains: the condition code is a predicate. Behind a subtraction it is the borrow.
+// Carry chains: the condition code is a predicate, the carry. PTX speaks of a borrow behind subtractions; what an H200
+// keeps is its complement, the carry of a + ~b + 1. That shows only where one chain both adds and subtracts.
 template <class T, bool Minus>
 void add_with_carry(Warp& warp, const Instruction& instruction, const T* a, const T* b, LaneMask carry_in,
                     bool carry_out) {
     std::array<T, kLanes> result;
     LaneMask carry = 0;
-    if (Minus) carry_in = ~carry_in;
-    for (int lane = 0; lane < kLanes; ++lane) {  // a - b - borrow is a + ~b + (1 - borrow)
+    for (int lane = 0; lane < kLanes; ++lane) {
         const Unsigned128 sum =
             static_cast<Unsigned128>(a[lane]) + static_cast<T>(Minus ? ~b[lane] : b[lane]) + (carry_in >> lane & 1);
         result[lane] = static_cast<T>(sum);
         carry |= static_cast<LaneMask>(sum >> (8 * sizeof(T)) & 1) << lane;
     }
     warp.assign(instruction.operand[0], result.data());
-    if (carry_out) warp.set_predicate(instruction.operand[1], Minus ? ~carry : carry);
+    if (carry_out) warp.set_predicate(instruction.operand[1], carry);
 }
 
 template <class T, bool Minus, bool In, bool Out>
 void add_in_chain(Warp& warp, const Instruction& instruction) {
     const std::uint32_t* operand = instruction.operand + (Out ? 2 : 1);
     add_with_carry<T, Minus>(warp, instruction, warp.source<T>(operand[0]), warp.source<T>(operand[1]),
-                             In ? warp.predicate(operand[2]) : 0, Out);
+                             In ? warp.predicate(operand[2]) : LaneMask{Minus ? kAllLanes : 0}, Out);
 }
 
 // mad: one half of a product, plus c.
