@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import datetime
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,3 +73,18 @@ def save(file: Path, arrays: Mapping[str, Array]) -> None:
     """An .npz with these arrays, whatever their names are."""
     packed: Any = dict(arrays)
     np.savez_compressed(file, **packed)
+
+
+def about(module: str) -> dict[str, str]:
+    """What was measured on, with which tools, when and how."""
+
+    def output(*command: str) -> str:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    return {
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "command": f"python -m {module}",
+        "device": output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader"),
+        "driver": output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"),
+        "nvcc": output("nvcc", "--version").splitlines()[-1],
+    }

@@ -1,9 +1,8 @@
 """What a GPU makes of every instruction that tests/instructions has a case of:
-`python -m tests.gpu.oracle_scalar [--out FILE] [--arch sm_90]`.
+`python -m tests.gpu.oracle_scalar [--out FILE]`.
 
-Each case is a kernel of its own, assembled by ptxas, run once on the operands of the case. The file that comes back, an
-.npz, holds for each case the words that its threads have left, as `tests.instructions.case` lays them out, and in
-`failed` the names of those that could not be assembled or ended with a fault. A fault costs a process, no more.
+Each case is a kernel of its own, assembled by ptxas, run once on the operands of the case. What comes back is
+results/h200/instructions.npz (tests/oracle/recorded.py). A fault costs a process, no more.
 """
 
 from __future__ import annotations
@@ -21,8 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from grader.cuda.driver import DriverError
-from tests.gpu.bare import Array, BareGPU, save
+from tests.gpu.bare import Array, BareGPU, about, save
 from tests.instructions.case import PARAMETER, Case, ptx
+from tests.oracle.recorded import packed
 from tests.test_instructions import CASES
 
 PATIENCE = 20  # seconds for one case
@@ -33,13 +33,13 @@ def measurable(case: Case) -> bool:
     return not case.findings and not case.name.startswith("track.")
 
 
-def assembled(case: Case, folder: Path, number: int, arch: str) -> Path | str:
+def assembled(case: Case, folder: Path, number: int) -> Path | str:
     """The cubin, or what ptxas said."""
     source, cubin = folder / f"{number}.ptx", folder / f"{number}.cubin"
-    source.write_text(ptx(case).replace(".target sm_80", f".target {arch}", 1))
-    command = ["ptxas", f"-arch={arch}", str(source), "-o", str(cubin)]
+    source.write_text(ptx(case).replace(".target sm_80", ".target sm_90", 1))
+    command = ["ptxas", "-arch=sm_90", str(source), "-o", str(cubin)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
-    return cubin if done.returncode == 0 else done.stderr.strip().split("\n")[0]
+    return cubin if done.returncode == 0 else done.stderr.strip().split("\n")[0].split("; ")[-1]
 
 
 def ran(gpu: BareGPU, case: Case, cubin: Path) -> Array:
@@ -92,15 +92,12 @@ def measured(cubins: dict[int, Path]) -> dict[int, Array | str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("--threads", type=int, default=16)
-    parser.add_argument("--out", type=Path, default=Path("scalar.npz"))
-    parser.add_argument("--assemble-only", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("instructions.npz"))
     options = parser.parse_args()
     numbers = [number for number, case in enumerate(CASES) if measurable(case)]
     failed = {}
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.threads) as pool:
-        made = pool.map(lambda number: assembled(CASES[number], Path(folder), number, options.arch), numbers)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
+        made = pool.map(lambda number: assembled(CASES[number], Path(folder), number), numbers)
         cubins: dict[int, Path] = {}
         for number, result in zip(numbers, made, strict=True):
             if isinstance(result, str):
@@ -108,10 +105,10 @@ def main() -> int:
             else:
                 cubins[number] = result
         print(f"{len(cubins)} assembled, {len(failed)} not", flush=True)
-        results = {} if options.assemble_only else measured(cubins)
+        results = measured(cubins)
     failed |= {CASES[number].name: result for number, result in results.items() if isinstance(result, str)}
     arrays = {CASES[number].name: result for number, result in results.items() if not isinstance(result, str)}
-    save(options.out, {"failed": np.array(json.dumps(failed)), **arrays})
+    save(options.out, packed(about("tests.gpu.oracle_scalar"), CASES, arrays, failed))
     print(json.dumps(failed, indent=1))
     return 0
 
