@@ -1,21 +1,24 @@
-"""What a GPU does with matrices: `python -m tests.gpu.oracle_matrix [--tiles N] [--cubin FILE…] [--out FILE]`.
+"""What a GPU does with matrices: `python -m tests.gpu.oracle_matrix [--out FILE]`.
 
-Without cubins tests/oracle/matrix.cu is compiled here, which needs nvcc. The file that comes back, an .npz, holds for
-each form and group of tests/oracle/matrices.py the bits of D, and for each fragment which element lies where.
+tests/oracle/matrix.cu is compiled twice, once with the instructions of sm_80 alone; both must give the same bits. What
+comes back is results/h200/matrices.npz (tests/oracle/recorded_matrices.py).
 """
 
 from __future__ import annotations
 
 import argparse
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.gpu.bare import Array, BareGPU, save
+from tests.gpu.bare import Array, BareGPU, about, save
 from tests.oracle.layouts import FRAGMENTS, LDMATRIX_ROWS, in_words
-from tests.oracle.matrices import FORMS, GROUPS, Form, assembled, fragments, operands
+from tests.oracle.matrices import FORMS, GROUPS, Form, assembled, fragments, operands, stored
+from tests.oracle.recorded_matrices import TILES, digest, packed
 
 SOURCE = Path(__file__).parent.parent / "oracle" / "matrix.cu"
 
@@ -28,11 +31,8 @@ def product(gpu: BareGPU, module: Any, form: Form, group: str, tiles: int) -> Ar
         words = fragments(form, a, b, c)
         empty = np.zeros((tiles, 32, 2 if form.d == "f16" else 4), np.uint32)
         return assembled(form, gpu.run(module, form.name, tiles, 32, [*words, empty], empty)).astype(narrow)
-    width = {"f16": np.uint16, "bf16": np.uint16, "tf32": np.uint32, "f32": np.uint32}
-    by_columns = np.ascontiguousarray(np.swapaxes(b, 1, 2))
-    given = [a.astype(width[form.kind]), by_columns.astype(width[form.kind]), c.astype(width[form.c])]
     empty = np.zeros((tiles, form.m, form.n), narrow)
-    return gpu.run(module, form.name, tiles, 32, [*given, empty], empty)
+    return gpu.run(module, form.name, tiles, 32, [*stored(form, a, b, c), empty], empty)
 
 
 def layouts(gpu: BareGPU, module: Any) -> dict[str, Array]:
@@ -53,29 +53,31 @@ def layouts(gpu: BareGPU, module: Any) -> dict[str, Array]:
     return found
 
 
-def main() -> None:
+def everything(gpu: BareGPU, target: int, cubin: Path) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Products and fragments, by code that uses the instructions of `target` alone."""
+    architecture = f"-gencode=arch=compute_{target},code=sm_90"
+    subprocess.run(["nvcc", "-std=c++17", "-cubin", architecture, str(SOURCE), "-o", str(cubin)], check=True)
+    module = gpu.module(cubin.read_bytes())
+    products: dict[str, Array] = {}
+    for name, form in FORMS.items():
+        products |= {f"{name} {group}": product(gpu, module, form, group, TILES) for group in GROUPS}
+    return products, layouts(gpu, module)
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--tiles", type=int, default=24)
-    parser.add_argument("--cubin", type=Path, nargs="*")
-    parser.add_argument("--out", type=Path, default=Path("matrix.npz"))
+    parser.add_argument("--out", type=Path, default=Path("matrices.npz"))
     options = parser.parse_args()
-    cubins = options.cubin
-    if not cubins:
-        cubins = [Path("matrix.cubin")]
-        subprocess.run(["nvcc", "-std=c++17", "-cubin", "-arch=sm_90", str(SOURCE), "-o", str(cubins[0])], check=True)
     gpu = BareGPU()
-    found: dict[str, Array] = {}
-    for cubin in cubins:
-        module = gpu.module(cubin.read_bytes())
-        made = layouts(gpu, module)
-        for name, form in FORMS.items():
-            for group in GROUPS:
-                made[f"{name} {group}"] = product(gpu, module, form, group, options.tiles)
-        differing = sorted(name for name in found if not np.array_equal(found[name], made[name]))
-        print(f"{cubin.name}: {len(made)} arrays, differing from the first file: {differing}", flush=True)
-        found = found or made
-    save(options.out, found)
+    with tempfile.TemporaryDirectory() as folder:
+        products, places = everything(gpu, 90, Path(folder) / "90.cubin")
+        others, other_places = everything(gpu, 80, Path(folder) / "80.cubin")
+    found, other = products | places, others | other_places
+    differing = [name for name in found if digest(found[name]) != digest(other[name])]
+    print(f"{len(products)} groups, {len(places)} fragments; with the code of sm_80 these differ: {differing}")
+    save(options.out, packed(about("tests.gpu.oracle_matrix"), products, places))
+    return 1 if differing else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -339,6 +340,15 @@ def operands(form: Form, group: str, tiles: int) -> Operands:
     shapes = ((tiles, form.m, form.k), (tiles, form.k, form.n), (tiles, form.m, form.n))
     a, b, c = GROUPS[group](Chance(f"{form.name} {group} {tiles}"), form, shapes)
     return a, b, c
+
+
+_STORED = {"f16": np.uint16, "bf16": np.uint16, "tf32": np.uint32, "f32": np.uint32}
+
+
+def stored(form: Form, a: Words, b: Words, c: Words) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The matrices as they lie in memory for `wmma`: A and C by rows, B by columns."""
+    by_columns = np.ascontiguousarray(np.swapaxes(b, 1, 2))
+    return a.astype(_STORED[form.kind]), by_columns.astype(_STORED[form.kind]), c.astype(_STORED[form.c])
 
 
 # ---- the registers of mma (PTX ISA 9.1, section 9.7.14.5) ------------------------------------------------------------
