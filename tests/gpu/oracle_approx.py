@@ -1,21 +1,23 @@
-"""The bits of the approximations, by the million: `python -m tests.gpu.oracle_approx [--out FOLDER]`.
+"""The bits of the approximations, by the million: `python -m tests.gpu.oracle_approx [--out FILE]`.
 
 For each function of f32 a range of consecutive numbers, every one of them, or every few where the range is long; of f16
-and bf16 all 65,536. `approx.npz` holds, for f16 and bf16, the results, and for f32 how many units in the last place
-each lies from the rounded true result (a NaN or an infinity where none is meant: 127).
+and bf16 all 65,536. What comes back is results/h200/approximations.npz: for f16 and bf16 the results, for f32 how often
+a result lies how many units in the last place from the rounded true one.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from tests.gpu.bare import Array, BareGPU, save
+from tests.gpu.bare import Array, BareGPU, about, save
 
 Function = Callable[[Array], Array]
 FUNCTIONS: dict[str, Function] = {
@@ -102,9 +104,12 @@ ret;
 
 
 def results(gpu: BareGPU, instruction: str, given: Array) -> Array:
-    Path("/tmp/approx.ptx").write_text(text(instruction))
-    subprocess.run(["ptxas", "-arch=sm_90", "/tmp/approx.ptx", "-o", "/tmp/approx.cubin"], check=True)
-    module = gpu.module(Path("/tmp/approx.cubin").read_bytes())
+    """What the instruction gives, of each bit pattern in turn."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, cubin = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
+        source.write_text(text(instruction))
+        subprocess.run(["ptxas", "-arch=sm_90", str(source), "-o", str(cubin)], check=True)
+        module = gpu.module(cubin.read_bytes())
     out = np.zeros_like(given)
     return gpu.run(module, "k", len(given) // 256, 256, [given, out], out)
 
@@ -123,20 +128,25 @@ def distance(sweep: Sweep, got: Array) -> Array:
     return np.where(wrong, 127, np.clip(apart, -126, 126)).astype(np.int8)
 
 
+def counted(apart: Array) -> dict[str, int]:
+    """How many results lie how far from the rounded true one: to 3 units each, beyond that together."""
+    near = {str(units): int(np.sum(apart == units)) for units in range(-3, 4)}
+    return {units: count for units, count in near.items() if count} | {"further": int(np.sum(np.abs(apart) > 3))}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--out", type=Path, default=Path())
+    parser.add_argument("--out", type=Path, default=Path("approximations.npz"))
     options = parser.parse_args()
     gpu = BareGPU()
-    found: dict[str, Array] = {}
-    for instruction in HALVES:
-        found[instruction] = results(gpu, instruction, np.arange(1 << 16, dtype=np.uint16))
+    found = {name: results(gpu, name, np.arange(1 << 16, dtype=np.uint16)) for name in HALVES}
+    sweeps = {}
     for sweep in SWEEPS:
         apart = distance(sweep, results(gpu, sweep.instruction, sweep.bits()))
-        found[sweep.name] = apart
-        values, counts = np.unique(apart, return_counts=True)
-        print(sweep.name, dict(zip(values.tolist(), counts.tolist(), strict=True)), flush=True)
-    save(options.out / "approx.npz", found)
+        sweeps[sweep.name] = counted(apart)
+        print(sweep.name, sweeps[sweep.name], flush=True)
+    head = json.dumps({"about": about("tests.gpu.oracle_approx"), "sweeps": sweeps})
+    save(options.out, {"head": np.array(head), **found})
 
 
 if __name__ == "__main__":
