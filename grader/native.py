@@ -23,7 +23,7 @@ from typing import Literal
 from grader.cache import ToolMissing, cache_root, content_key, entry, mark_used, trim
 from grader.toolchain import Toolchain, find_toolchain
 
-Library = Literal["runtime", "recorder", "machine", "confinement"]
+Library = Literal["runtime", "software", "recorder", "machine", "confinement"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _FORMAT = "1"
@@ -91,18 +91,37 @@ def sanitized(recipe: Recipe, sanitizers: str) -> Recipe:
 
 
 def _recipes() -> dict[Library, Callable[[Toolchain], Recipe]]:
-    return {"runtime": _runtime, "recorder": _recorder, "machine": _machine, "confinement": _confinement}
+    return {
+        "runtime": _runtime,
+        "software": _software,
+        "recorder": _recorder,
+        "machine": _machine,
+        "confinement": _confinement,
+    }
 
 
 def _runtime(toolchain: Toolchain) -> Recipe:
+    """Our CUDA runtime that records."""
+    sources = (name for name in _cpp_files(_PACKAGE / "runtime") if not name.startswith("recorder"))
+    return _cudart("runtime", "libgrader_cudart.so", tuple(sources), toolchain)
+
+
+def _software(toolchain: Toolchain) -> Recipe:
+    """Our CUDA runtime that executes, for programs with a main of their own."""
     directory = _PACKAGE / "runtime"
+    shared = [name for name in _cpp_files(directory) if not name.startswith("record")]
+    own = [f"software/{name}" for name in _cpp_files(directory / "software")]
+    return _cudart("software", "libgrader_cudart_software.so", (*shared, *own), toolchain)
+
+
+def _cudart(name: str, output: str, sources: tuple[str, ...], toolchain: Toolchain) -> Recipe:
     return Recipe(
-        name="runtime",
-        output="libgrader_cudart.so",
-        directory=directory,
-        sources=tuple(name for name in _cpp_files(directory) if not name.startswith("recorder")),
+        name=name,
+        output=output,
+        directory=_PACKAGE / "runtime",
+        sources=sources,
         compile_flags=(*_COMMON, "-O2", "-fPIC", *_headers(toolchain)),
-        link_flags=("-shared", "-pthread", "-Wl,-soname,libgrader_cudart.so", "-Wl,--no-undefined", "-ldl"),
+        link_flags=("-shared", "-pthread", f"-Wl,-soname,{output}", "-Wl,--no-undefined", "-ldl"),
         generator="grader.runtime.generate",
     )
 

@@ -34,6 +34,11 @@ _CONSTANTS = (
 )
 
 
+def element_type(name: str) -> tuple[int | None, str]:
+    """The bytes of a type as it is written, None where it is not known, and its short name where it has one, "f32"."""
+    return _BYTES.get(name), _TYPES.get(name, "")
+
+
 @dataclass(frozen=True)
 class SharedArray:
     """One declaration: the bytes of an element, and the dimensions; None for what could not be read.

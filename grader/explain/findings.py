@@ -179,6 +179,8 @@ def _plain(seen: Observation, _: Facts) -> str:
 
 def _bounds(seen: Observation, facts: Facts) -> str:
     space = seen.facts.get("space")
+    if "memory" in seen.facts:
+        return str(seen.facts["memory"])
     if seen.buffer is not None and seen.index is not None and "elements" in facts:
         if seen.index < 0:
             return "before"
@@ -194,6 +196,8 @@ def _bounds(seen: Observation, facts: Facts) -> str:
 
 
 def _bounds_why(seen: Observation, facts: Facts) -> str:
+    if "memory" in seen.facts:
+        return str(seen.facts["memory"])
     if seen.index is not None and (abs(seen.index) >= _FAR or (seen.index < 0 and "full_size" in seen.facts)):
         return "full_size" if "full_size" in seen.facts else "overflow"
     if _bounds(seen, facts) == "across":

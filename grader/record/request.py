@@ -64,8 +64,8 @@ class EntryCall:
 
 def request(call: EntryCall, library: Path, kernels: Iterable[CompiledKernel], device: Device) -> bytes:
     """The whole request."""
-    lines = ["record 1", f"library {library}", f"entry {call.entry}", _device(device)]
-    lines += [_kernel(kernel) for kernel in kernels]
+    lines = ["record 1", f"library {library}", f"entry {call.entry}", device_line(device)]
+    lines += [kernel_line(kernel) for kernel in kernels]
     lines += [f"reserve {address} {size}" for address, size in _reserved(call)]
     lines += [
         f"stream {call.layout.stream}",
@@ -78,7 +78,8 @@ def request(call: EntryCall, library: Path, kernels: Iterable[CompiledKernel], d
     return "\n".join([*lines, "end", ""]).encode()
 
 
-def _device(device: Device) -> str:
+def device_line(device: Device) -> str:
+    """The device as grader/runtime/facts.cpp reads it."""
     numbers = (
         device.major,
         device.minor,
@@ -99,7 +100,8 @@ def _device(device: Device) -> str:
     return f"device {' '.join(map(str, numbers))} {device.name}"
 
 
-def _kernel(kernel: CompiledKernel) -> str:
+def kernel_line(kernel: CompiledKernel) -> str:
+    """A kernel as grader/runtime/facts.cpp reads it."""
     needs = (kernel.registers, kernel.static_shared, kernel.local, kernel.max_threads, len(kernel.parameter_sizes))
     places = (f"{offset} {size}" for offset, size in zip(kernel.parameter_offsets, kernel.parameter_sizes, strict=True))
     return " ".join(["kernel", kernel.name, *map(str, needs), *places])

@@ -81,7 +81,7 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
     if part.state is State.unchecked and part.reason:
         prose(console, part.reason, width)
     else:
-        _print_findings(console, part, around.source, width)
+        print_findings(console, part.findings, around.source, width, _pattern(part))
     if around.reads:
         from grader.report.banks import answer_table
 
@@ -185,12 +185,14 @@ def _places(result: CaseResult) -> str:
 # ---- findings -------------------------------------------------------------------------------------------------------
 
 
-def _print_findings(console: Console, part: PartVerdict, source: str, width: int) -> None:
-    """Findings with one reason are told once, with all their lines: one missing guard lets three accesses out."""
+def print_findings(console: Console, findings: Sequence[Finding], source: str, width: int, remark: str = "") -> None:
+    """Findings with one reason are told once, with all their lines: one missing guard lets three accesses out.
+
+    `remark` is said behind the first of them.
+    """
     groups: dict[str, list[Finding]] = {}
-    for number, finding in enumerate(part.findings):
+    for number, finding in enumerate(findings):
         groups.setdefault(finding.why or str(number), []).append(finding)
-    remark = _pattern(part)
     for group in list(groups.values())[:_GROUPS_SHOWN]:
         _print_group(console, group, remark, source, width)
         remark = ""

@@ -1,8 +1,8 @@
 // What our CUDA runtime asks of the thing behind it.
 //
 // The runtime (launch.cpp, memory.cpp, query.cpp) gives CUDA's functions their meaning: arguments, error codes, last
-// error, attributes. A back end says what becomes of the work. "record" writes it down; back ends that execute it, or
-// hand it to NVIDIA's own runtime, implement the same few calls.
+// error, attributes. A back end says what becomes of the work. "record" (record.cpp) writes it down, "software"
+// (software/) executes it at once on the software GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -72,7 +72,7 @@ class Backend {
 
     virtual Place here() = 0;
     // May `function` put work on this stream? Anything but cudaSuccess becomes the function's result. `place` is where
-    // the call was written; null means: look at the stack.
+    // the call was written; null means: look at the stack. The work that the same thread brings next is this one's.
     virtual cudaError_t enter(const char* function, cudaStream_t stream, const Place* place) = 0;
     // May `function`, which waits for the device or allocates at once, run? The same.
     virtual cudaError_t wait(const char* function) = 0;
@@ -91,6 +91,8 @@ class Backend {
     virtual void refused(const Launch& launch, cudaError_t error) = 0;
     virtual void failed(const char* function, cudaError_t error, const Place* place) = 0;
     virtual void unsupported(const char* function) = 0;
+    // The program asked for its last error and was told this one.
+    virtual void looked(cudaError_t) {}
 };
 
 }  // namespace grader

@@ -11,7 +11,7 @@ const char* error_name(cudaError_t error) {
     return "unrecognized error code";
 }
 
-// CUDA's own words for the errors that a launcher meets; for the rest the name says it.
+// CUDA's own words for the errors that programs meet; for the rest the name says it.
 const char* error_sentence(cudaError_t error) {
     switch (error) {
         case cudaSuccess:
@@ -40,6 +40,34 @@ const char* error_sentence(cudaError_t error) {
             return "too many blocks in cooperative launch";
         case cudaErrorNotSupported:
             return "operation not supported";
+        case cudaErrorInvalidPitchValue:
+            return "invalid pitch argument";
+        case cudaErrorInvalidDevicePointer:
+            return "invalid device pointer";
+        case cudaErrorInvalidResourceHandle:
+            return "invalid resource handle";
+        case cudaErrorUnsupportedLimit:
+            return "limit is not supported on this architecture";
+        case cudaErrorNotReady:
+            return "device not ready";
+        case cudaErrorIllegalAddress:
+            return "an illegal memory access was encountered";
+        case cudaErrorMisalignedAddress:
+            return "misaligned address";
+        case cudaErrorLaunchTimeout:
+            return "the launch timed out and was terminated";
+        case cudaErrorAssert:
+            return "device-side assert triggered";
+        case cudaErrorLaunchFailure:
+            return "unspecified launch failure";
+        case cudaErrorHostMemoryAlreadyRegistered:
+            return "part or all of the requested memory range is already mapped";
+        case cudaErrorHostMemoryNotRegistered:
+            return "pointer does not correspond to a registered memory region";
+        case cudaErrorNotPermitted:
+            return "operation not permitted";
+        case cudaErrorCapturedEvent:
+            return "operation not permitted on an event last recorded in a capturing stream";
         case cudaErrorStreamCaptureUnsupported:
             return "operation not permitted when stream is capturing";
         case cudaErrorStreamCaptureInvalidated:

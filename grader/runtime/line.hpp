@@ -45,6 +45,12 @@ class Line {
         for (const char c : std::string_view(value ? "true" : "false")) put(c);
     }
 
+    // `value` is JSON already.
+    void json(std::string_view key, std::string_view value) {
+        name(key);
+        for (const char c : value) put(c);
+    }
+
     template <typename Number>
     void numbers(std::string_view key, const Number* values, std::size_t count) {
         name(key);

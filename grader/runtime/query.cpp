@@ -1,4 +1,4 @@
-// Questions: errors, the device, a kernel's attributes and occupancy, streams and events.
+// Questions: errors, the device, a kernel's attributes and occupancy.
 #include <cuda_occupancy.h>
 
 #include <cstring>
@@ -21,15 +21,10 @@ cudaError_t check_device(const char* function, int device) {
     return device == 0 ? cudaSuccess : runtime.fail(function, cudaErrorInvalidDevice);
 }
 
-// Streams and events of the launcher's own are handles that mean nothing: work on another stream is refused anyway.
-template <typename Handle>
-cudaError_t make_handle(const char* function, Handle* handle) {
+cudaError_t looked(cudaError_t error) {
     Runtime& runtime = Runtime::get();
-    if (!runtime.started()) return runtime.finish(cudaErrorNoDevice);
-    if (!handle) return runtime.fail(function, cudaErrorInvalidValue);
-    static std::uintptr_t next = 0x1000;
-    *handle = reinterpret_cast<Handle>(next += 0x10);
-    return cudaSuccess;
+    if (error != cudaSuccess && runtime.started()) runtime.backend().looked(error);
+    return error;
 }
 
 int register_limit(const Kernel& kernel, const Device& device) {
@@ -73,10 +68,11 @@ int grader::resident_blocks(const Kernel& kernel, const Device& device, int thre
 extern "C" {
 
 cudaError_t cudaGetLastError(void) {
-    return Runtime::get().take_last_error();
+    Runtime& runtime = Runtime::get();
+    return looked(runtime.take_last_error());
 }
 cudaError_t cudaPeekAtLastError(void) {
-    return Runtime::get().last_error();
+    return looked(Runtime::get().last_error());
 }
 const char* cudaGetErrorName(cudaError_t error) {
     return grader::error_name(error);
@@ -308,53 +304,6 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* size, const v
     }
     *size = low;
     return cudaSuccess;
-}
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-    Runtime& runtime = Runtime::get();
-    if (!runtime.started()) return runtime.finish(cudaErrorNoDevice);
-    *status = runtime.backend().capture_status(stream);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id,
-                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
-                                     const cudaGraphEdgeData** edges, std::size_t* count) {
-    if (graph || dependencies || edges) {
-        return Runtime::get().unsupported("cudaStreamGetCaptureInfo with the graph asked for");
-    }
-    if (id) *id = 1;
-    if (count) *count = 0;
-    return cudaStreamIsCapturing(stream, status);
-}
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-    return make_handle("cudaStreamCreateWithPriority", stream);
-}
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-    return make_handle("cudaStreamCreateWithFlags", stream);
-}
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-    return make_handle("cudaStreamCreate", stream);
-}
-cudaError_t cudaStreamDestroy(cudaStream_t) {
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-    return make_handle("cudaEventCreateWithFlags", event);
-}
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-    return make_handle("cudaEventCreate", event);
-}
-cudaError_t cudaEventDestroy(cudaEvent_t) {
-    return cudaSuccess;
-}
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t stream) {
-    return Runtime::get().enter("cudaEventRecord", stream);
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t, unsigned) {
-    return Runtime::get().enter("cudaStreamWaitEvent", stream);
 }
 
 cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {

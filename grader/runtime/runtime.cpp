@@ -2,6 +2,8 @@
 
 namespace grader {
 
+thread_local Runtime::Thread Runtime::thread_;
+
 Runtime& Runtime::get() {
     static Runtime runtime;
     return runtime;
@@ -38,7 +40,7 @@ const Variable* Runtime::variable(const void* host_variable) const {
 }
 
 cudaError_t Runtime::finish(cudaError_t error) {
-    if (error != cudaSuccess) last_error_ = error;
+    if (error != cudaSuccess) thread_.last_error = error;
     return error;
 }
 
@@ -58,22 +60,22 @@ cudaError_t Runtime::unsupported(const char* function) {
 }
 
 cudaError_t Runtime::take_last_error() {
-    const cudaError_t error = last_error_;
-    last_error_ = cudaSuccess;
+    const cudaError_t error = last_error();
+    thread_.last_error = cudaSuccess;
     return error;
 }
 
 bool Runtime::pop(CallConfiguration* configuration) {
-    if (configurations_.empty()) return false;
-    *configuration = configurations_.back();
-    popped_place_ = configuration->place;
-    configurations_.pop_back();
+    if (thread_.configurations.empty()) return false;
+    *configuration = thread_.configurations.back();
+    thread_.popped_place = configuration->place;
+    thread_.configurations.pop_back();
     return true;
 }
 
 void Runtime::forget_call() {
-    configurations_.clear();
-    last_error_ = cudaSuccess;
+    thread_.configurations.clear();
+    thread_.last_error = cudaSuccess;
 }
 
 extern "C" int grader_unsupported(const char* function) {

@@ -1,6 +1,7 @@
-// The state behind the exported functions: one thread, one device, one back end.
+// The state behind the exported functions: one device and one back end; errors and launches are each thread's own.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -40,23 +41,30 @@ class Runtime {
     cudaError_t enter(const char* function, cudaStream_t stream, const Place* place = nullptr);
     cudaError_t unsupported(const char* function);
     cudaError_t take_last_error();
-    cudaError_t last_error() const { return last_error_; }
+    cudaError_t last_error() const { return poison_ != cudaSuccess ? poison_.load() : thread_.last_error; }
+    // From here on `error` is what every look at the last error finds: a kernel has broken the device.
+    void poison(cudaError_t error) { poison_ = error; }
 
     // Configurations nest where an argument of a launch launches itself.
-    void push(const CallConfiguration& configuration) { configurations_.push_back(configuration); }
+    void push(const CallConfiguration& configuration) { thread_.configurations.push_back(configuration); }
     bool pop(CallConfiguration* configuration);
-    const Place& popped_place() const { return popped_place_; }
+    const Place& popped_place() const { return thread_.popped_place; }
     void forget_call();
 
   private:
+    struct Thread {
+        std::vector<CallConfiguration> configurations;
+        Place popped_place;
+        cudaError_t last_error = cudaSuccess;
+    };
+    static thread_local Thread thread_;
+
     Backend* backend_ = nullptr;
     Device device_;
     std::vector<std::unique_ptr<Kernel>> kernels_;
     std::unordered_map<const void*, Kernel*> by_function_;
     std::unordered_map<const void*, Variable> variables_;
-    std::vector<CallConfiguration> configurations_;
-    Place popped_place_;
-    cudaError_t last_error_ = cudaSuccess;
+    std::atomic<cudaError_t> poison_{cudaSuccess};
 };
 
 // Can the device run this block at all, and if not, what does CUDA answer? (launch.cpp)

@@ -17,8 +17,13 @@ namespace {
 
 constexpr std::uint64_t kMostSparse = 1ull << 37;  // bytes of a buffer that is there where it is touched
 constexpr std::uint64_t kMostOwned = 1ull << 30;   // memory that is not a buffer of the caller's
-// Module variables live far from every buffer, each in 4 GiB of its own.
-constexpr std::uint64_t kVariableBase = 0x0000'6000'0000'0000, kVariableStride = 1ull << 32;
+// Module variables live where no buffer may, each in 4 GiB of its own. The host's own memory may be buffers, above.
+constexpr std::uint64_t kVariableBase = 0x0000'6000'0000'0000, kVariableEnd = 0x0000'7000'0000'0000,
+                        kVariableStride = 1ull << 32;
+
+bool is_variable(const Region& region) {
+    return region.base >= kVariableBase && region.base < kVariableEnd;
+}
 
 void shuffle(Launch& launch) {
     std::mt19937_64 random(launch.options.seed);
@@ -147,7 +152,8 @@ std::uint64_t Device::variable_address(const std::string& name) const {
 
 void Device::add_buffer(const std::string& name, std::uint64_t address, std::uint64_t bytes, std::byte* memory,
                         bool initialised, bool writable) {
-    if (address + bytes < address || address + bytes >= kVariableBase)
+    const bool among_variables = address + bytes >= kVariableBase && address < kVariableEnd;
+    if (address + bytes < address || address + bytes >= kSharedWindow || among_variables)
         throw ProgramError("buffer " + name + " lies outside the address space");
     for (const auto& other : memory_.all())
         if ((address < other->base + other->size && other->base < address + bytes) || address == other->base)
@@ -187,16 +193,19 @@ void Device::add_sparse(const std::string& name, std::uint64_t address, std::uin
     region.shadow.fill_later(fill);
 }
 
+// Memory of the device's own, or a buffer that the caller takes back.
 void Device::free(std::uint64_t address) {
     AddressSpace freed;
     memory_.take_if(
-        [address](const Region& region) { return region.base == address && region.owned && !region.sparse; }, freed);
-    for (const auto& region : freed.all()) owned_bytes_ -= region->size;
+        [address](const Region& region) { return region.base == address && !region.sparse && !is_variable(region); },
+        freed);
+    for (const auto& region : freed.all())
+        if (region->owned) owned_bytes_ -= region->size;
 }
 
 void Device::remove_buffers() {
     AddressSpace kept;
-    memory_.take_if([](const Region& region) { return region.base >= kVariableBase; }, kept);
+    memory_.take_if(is_variable, kept);
     for (const auto& region : memory_.all())
         if (region->owned && !region->sparse) owned_bytes_ -= region->size;
     memory_ = std::move(kept);

@@ -1,0 +1,99 @@
+"""What the runtime wrote down while the program ran, as data (grader/runtime/software/log.cpp)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from grader.hostlines import HostLines
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Memory that the program asked for: `function` gave `size` bytes at `address`, in `line` of the source.
+
+    `place` is the call's own address in the program, for lines that have several. `freed` is the line that gave it
+    back; 0 where no line is known, None where nobody did.
+    """
+
+    id: int
+    function: str
+    address: int
+    size: int
+    line: int | None
+    place: int = 0
+    freed: int | None = None
+
+    @property
+    def region(self) -> str:
+        """Its name in the machine."""
+        return f"#{self.id}"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something to tell, of a `kind` of the log: report, refused, failed, unsupported, refused_by_machine, crash.
+
+    `looked`: the program asked for its last error afterwards.
+    """
+
+    kind: str
+    line: int | None
+    fields: Mapping[str, Any]
+    looked: bool = False
+
+
+@dataclass
+class Log:
+    """The whole of a run. `not_started` is why the software GPU could not begin."""
+
+    allocations: dict[int, Allocation] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    not_started: str | None = None
+
+    def near(self, address: int) -> Allocation | None:
+        """The allocation in which the address lies, freed or not, else None."""
+        within = (each for each in self.allocations.values() if each.address <= address < each.address + each.size)
+        return next(within, None)
+
+
+def read_log(path: Path, lines: HostLines) -> Log:
+    """The file's events in order; a last line that a dying program left half is passed over."""
+    log = Log()
+    for record in _records(path):
+        place, line = _place(record.get("frames", ()), lines)
+        match record["kind"]:
+            case "allocation":
+                made = Allocation(record["id"], record["function"], record["address"], record["bytes"], line, place)
+                log.allocations[made.id] = made
+            case "freed":
+                if record["id"] in log.allocations:
+                    log.allocations[record["id"]] = replace(log.allocations[record["id"]], freed=line or 0)
+            case "looked":
+                log.events = [replace(event, looked=True) for event in log.events]
+            case "not_started":
+                log.not_started = record["reason"]
+            case kind:
+                log.events.append(Event(kind, line, record))
+    return log
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        text = path.read_text(errors="replace")
+    except OSError:
+        return
+    for line in text.splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue
+
+
+def _place(frames: Sequence[int], lines: HostLines) -> tuple[int, int | None]:
+    """The innermost of the callers that is a line of the source, and that line."""
+    found = ((frame, lines.line(frame)) for frame in frames)
+    return next(((frame, line) for frame, line in found if line is not None), (0, None))

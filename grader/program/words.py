@@ -1,0 +1,247 @@
+"""What a run showed → findings, in the words of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from grader.explain import Observation, Setting, say, sentence
+from grader.explain.names import kernel_name, variable_name
+from grader.program.build import Program
+from grader.program.log import Allocation, Event
+from grader.program.run import Finished
+from grader.program.sources import Destination, destinations, looks_at_result
+from grader.record.device import device_for
+from grader.record.limits import cooperative_refusal, judge
+from grader.shared_arrays import SharedPlace, shared_place
+from grader.simt.early_return import without_early_returns
+from grader.simt.findings import Budgets, DeviceFinding, device_findings
+from grader.simt.shared_variables import with_variables
+from grader.verdict import Finding
+
+_BUDGETS = Budgets(warp=1 << 30, launch=0)  # as in grader/runtime/software/machine.cpp
+_OF_THE_HOST = 0x5000_0000_0000  # where Linux puts programs, heaps and stacks; what CUDA gives lies below
+_OF_VARIABLES = range(0x6000_0000_0000, 0x7000_0000_0000)
+
+
+def program_findings(program: Program, finished: Finished, shown: str) -> list[Finding]:
+    """All that the run showed, each once, in the order it happened; `shown` is the file as the user knows it."""
+    source = program.source.read_text(encoding="utf-8", errors="replace")
+    return _Words(program, finished, source, shown).findings()
+
+
+@dataclass
+class _Words:
+    program: Program
+    finished: Finished
+    source: str
+    shown: str
+    _known: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def findings(self) -> list[Finding]:
+        found: list[Finding] = []
+        for event in self.finished.log.events:
+            for finding in self._of_event(event):
+                self._add(found, finding)
+        return found
+
+    def _add(self, found: list[Finding], finding: Finding) -> None:
+        """A launch in a loop shows the same again and again: it is told once, as often as it happened."""
+        key = (finding.kind, finding.line, finding.other_line, finding.kernel, finding.buffer)
+        if key in self._known:
+            at = self._known[key]
+            found[at] = replace(found[at], count=found[at].count + finding.count)
+        else:
+            self._known[key] = len(found)
+            found.append(finding)
+
+    def _of_event(self, event: Event) -> Iterator[Finding]:
+        match event.kind:
+            case "report":
+                yield from self._of_report(event)
+            case "refused":
+                yield from self._of_refused(event)
+            case "failed":
+                yield from self._of_failed(event)
+            case "unsupported":
+                call = event.fields["function"]
+                yield self._finding(Observation("unsupported", event.line, facts={"call": call}))
+            case "refused_by_machine":
+                facts = {"variant": "refused", "reason": event.fields["reason"]}
+                yield self._finding(Observation("unsupported", event.line, event.fields["kernel"], facts=facts))
+            case "crash":
+                name = self._name(event.fields["allocation"])
+                facts = {"variant": "program", "buffer": name}
+                yield self._finding(Observation("host_crash", event.line, facts=facts))
+
+    # ---- kernels -----------------------------------------------------------------------------------------------------
+
+    def _of_report(self, event: Event) -> Iterator[Finding]:
+        report: dict[str, Any] = event.fields["report"]
+        raw = without_early_returns(report["findings"], self.source)
+        sizes = {each["region"]: size for each in raw if (size := self._element_bytes(each))}
+        found = device_findings([report | {"findings": raw}], [event.line], sizes, _BUDGETS)
+        for finding in with_variables(found, self.program.lowered):
+            yield self._of_kernel(report, finding)
+
+    def _element_bytes(self, raw: Mapping[str, Any]) -> int | None:
+        """Of memory that the program asked for, the bytes of an element: by the source, else as it was accessed."""
+        number = _number(raw["region"])
+        if number is None:
+            return None
+        known = self._destinations.get(number)
+        return known.bytes if known is not None and known.bytes else raw["bytes"] or None
+
+    def _of_kernel(self, report: Mapping[str, Any], finding: DeviceFinding) -> Finding:
+        facts = {**finding.facts, **self._elsewhere(finding)}
+        allocation = self._allocation(finding.buffer)
+        name, types, elements = finding.buffer, {}, {}
+        if "memory" in facts:
+            name = facts.get("buffer")
+        elif allocation is not None:
+            destination = self._destinations[allocation.id]
+            name = destination.name
+            size = destination.bytes or finding.facts.get("bytes", 1)
+            types, elements = {name: destination.type or "any"}, {name: allocation.size // size}
+        elif finding.facts.get("space") != "shared" and finding.facts.get("region"):
+            name = facts["region"] = variable_name(finding.facts["region"])
+        seen = Observation(
+            finding.kind,
+            finding.line,
+            finding.kernel,
+            finding.block,
+            finding.thread,
+            name,
+            finding.index if "memory" not in facts else None,
+            finding.other_line,
+            finding.count,
+            facts,
+        )
+        shared = self._shared_place(seen)
+        if shared is not None:
+            facts = {**facts, "element": shared.text} if shared.text is not None else facts
+            seen = replace(seen, buffer=shared.name, index=shared.index, facts=facts)
+            if shared.text is not None:
+                types, elements = {shared.name: shared.type or "any"}, {shared.name: shared.elements or 0}
+        setting = Setting(
+            entry="main", grid=_triple(report["grid"]), block=_triple(report["block"]), types=types, elements=elements
+        )
+        return self._finding(seen, setting, self._marks_of(facts.get("allocation", allocation)))
+
+    def _elsewhere(self, finding: DeviceFinding) -> dict[str, Any]:
+        """What lay at an address outside everything that is there: something freed, or memory of the host."""
+        if not finding.kind.startswith("out_of_bounds") or finding.facts.get("space") in ("shared", "local"):
+            return {}
+        address = finding.facts["address"]
+        near = self.finished.log.near(address)
+        if near is not None and near.freed is not None:
+            return {"memory": "freed", "allocation": near, **self._facts_of(near)}
+        if address >= _OF_THE_HOST and address not in _OF_VARIABLES:
+            return {"memory": "host"}
+        return {}
+
+    def _shared_place(self, seen: Observation) -> SharedPlace | None:
+        if "variable" not in seen.facts:
+            return None
+        name, size = variable_name(seen.facts["variable"]), seen.facts["variable_bytes"]
+        return shared_place(self.source, name, seen.facts["at"], size)
+
+    # ---- calls -------------------------------------------------------------------------------------------------------
+
+    def _of_refused(self, event: Event) -> Iterator[Finding]:
+        """A launch that CUDA refused, if the program never asked."""
+        fields = event.fields
+        dropped = fields["function"] == "a launch" or not looks_at_result(self.source, event.line, fields["function"])
+        if event.looked or not dropped:
+            return
+        reason = self._refusal(fields)
+        facts = {"variant": "program_launch", "error": fields["name"], "reason": reason}
+        yield self._finding(Observation("ignored_error", event.line, fields["kernel"], facts=facts))
+
+    def _refusal(self, fields: Mapping[str, Any]) -> str:
+        refusal = judge(
+            self.program.kernels[fields["kernel"]],
+            device_for(self.program.target),
+            grid=_triple(fields["grid"]),
+            block=_triple(fields["block"]),
+            shared=fields["shared"],
+            max_dynamic_shared=fields["max_dynamic_shared"],
+        )
+        return (refusal or cooperative_refusal()).reason
+
+    def _of_failed(self, event: Event) -> Iterator[Finding]:
+        """A call that failed: told where nobody looked, and, as the likely reason, where the program gave up."""
+        fields = event.fields
+        ignored = not event.looked and not looks_at_result(self.source, event.line, fields["function"])
+        last = [other for other in self.finished.log.events if other.kind == "failed"][-1]
+        if not ignored and (self.finished.exit_code == 0 or event is not last):
+            return
+        about = self._facts_of(self.finished.log.allocations.get(fields["allocation"]))
+        reason = sentence("program", "reason", fields["why"], facts={"bytes": f"{fields['bytes']:,}", **about})
+        facts = {"call": fields["function"], "error": fields["name"], "reason": reason}
+        facts["variant"] = "program" if reason else "program_bare"
+        kind = "ignored_error" if ignored else "launch_error"
+        marks = self._marks_of(self.finished.log.allocations.get(fields["allocation"]))
+        yield self._finding(Observation(kind, event.line, facts=facts), marks=marks)
+
+    # ---- memory ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _destinations(self) -> dict[int, Destination]:
+        return destinations(self.source, self.finished.log.allocations)
+
+    def _allocation(self, region: str | None) -> Allocation | None:
+        number = _number(region or "")
+        return self.finished.log.allocations.get(number) if number is not None else None
+
+    def _name(self, number: int) -> str:
+        return self._destinations[number].name if number in self._destinations else "memory of the GPU"
+
+    def _facts_of(self, allocation: Allocation | None) -> dict[str, Any]:
+        if allocation is None:
+            return {"buffer": "memory"}
+        freed = sentence("program", "freed_on", facts={"line": allocation.freed}) if allocation.freed else ""
+        facts = {"buffer": self._name(allocation.id), "size": f"{allocation.size:,}", "function": allocation.function}
+        return facts | {"freed_on": freed}
+
+    def _marks_of(self, allocation: Allocation | None) -> list[tuple[int, str]]:
+        """Where the memory in question came from, and where it went."""
+        if allocation is None:
+            return []
+        facts = {"buffer": self._name(allocation.id), "bytes": f"{allocation.size:,}"}
+        places = (("allocated", allocation.line), ("freed", allocation.freed))
+        return [(line, sentence("program", key, facts=facts)) for key, line in places if line]
+
+    def _finding(
+        self, seen: Observation, setting: Setting | None = None, marks: Sequence[tuple[int, str]] = ()
+    ) -> Finding:
+        said = say(seen, setting or Setting(entry="main"))
+        own = [(mark.line, mark.text) for mark in said.marks]
+        return Finding(
+            kind=seen.kind,
+            severity="error",
+            title=said.title,
+            message=said.message,
+            why=said.why,
+            file=self.shown,
+            line=seen.line,
+            kernel=kernel_name(seen.kernel) if seen.kernel else None,
+            block=seen.block,
+            thread=seen.thread,
+            buffer=seen.buffer,
+            index=seen.index,
+            other_line=seen.other_line,
+            count=seen.count,
+            marks=tuple(sorted([*own, *marks], key=lambda mark: mark[0])),
+        )
+
+
+def _number(region: str) -> int | None:
+    return int(region[1:]) if region.startswith("#") else None
+
+
+def _triple(values: Sequence[int]) -> tuple[int, int, int]:
+    x, y, z = values
+    return x, y, z
