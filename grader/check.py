@@ -268,7 +268,8 @@ class _PartCheck:
         ran.observations = [*uninitialised(built, ran.observations), *ran.observations]
         self._note(ran, recording, case)
         self._failed(case, ran.observations, recording)
-        self.evidence.append(CaseEvidence(group, case, launch_facts(recording.plan), ran.counters, {}))
+        facts = launch_facts(recording.plan)
+        self.evidence.append(CaseEvidence(group, case, facts, ran.counters, {}, ran.varied))
         return not ran.observations
 
     def _run_on_gpu(self, gpu: RealGPU, trial: Trial, seen: Ran) -> Ran:

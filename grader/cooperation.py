@@ -1,4 +1,4 @@
-"""Goals on how threads work together: a tree, registers alone, one atomic a block, blocks enough.
+"""Goals on how threads work together: a tree, registers alone, one atomic a block, blocks enough, equal bits.
 
 They are judged as those of `grader/goals.py` are, on counters that docs/verdict.md lists and on the launches of a plan.
 """
@@ -90,6 +90,21 @@ def many_blocks(least: int) -> Goal:
 
     sentence = f"The grid fills the machine: {least:,} blocks at least at full size, one for each multiprocessor."
     return Goal("many blocks", "goal_missed", sentence, check)
+
+
+def equal_bits() -> Goal:
+    """The same inputs give the same bits in every order of warps and blocks."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        judged = next((judged for judged in evidence.cases if judged.varied is not None), None)
+        if judged is None or judged.varied is None:
+            return None
+        one, other = judged.varied.values
+        said = f"For {_sizes(judged)}, {judged.varied.element} is {one!r} in one order and {other!r} in another."
+        return Shortfall(said, judged.varied.line)
+
+    sentence = "The same inputs give the same bits every time, in whatever order warps and blocks come."
+    return Goal("equal bits", "non_deterministic", sentence, check, every_order=True)
 
 
 def _counted(evidence: Evidence) -> Iterator[CaseEvidence]:

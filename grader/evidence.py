@@ -34,13 +34,25 @@ class KernelFact:
 
 
 @dataclass(frozen=True)
+class Varied:
+    """An element of a result that came out differently on the same inputs, in another order of warps and blocks.
+
+    `element` is how a learner writes it, `values` what it was, `line` where it was written.
+    """
+
+    element: str
+    values: tuple[float, float]
+    line: int | None
+
+
+@dataclass(frozen=True)
 class CaseEvidence:
     """One judged case: its launches in stream order, and the counters of the learner's run and of the reference's.
 
     Counters are those of the verdict (`docs/verdict.md`). The reference is run on the largest case only, elsewhere
     `reference_counters` is empty. The bench case is there too, last, in a group named "bench": no more than a sample of
     it is run, so that it has launches and no counters; `sample_counters` are those of the blocks that ran, good for
-    ratios alone.
+    ratios alone. `varied` is looked for where a goal has `every_order`.
     """
 
     group: str
@@ -48,6 +60,7 @@ class CaseEvidence:
     launches: Sequence[LaunchFact]
     counters: Mapping[str, Any]
     reference_counters: Mapping[str, Any]
+    varied: Varied | None = None
     sample_counters: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -75,10 +88,14 @@ class Goal:
 
     `sentence` says what is asked; `check` returns None when it is reached, else the sentence (or `Shortfall`) that
     says by how much it is not. `kind` is the kind of finding reported: bank_conflicts, uncoalesced_access,
-    redundant_traffic, non_deterministic, or goal_missed for all that have no kind of their own.
+    redundant_traffic, non_deterministic, or goal_missed for all that have no kind of their own. `every_order` asks for
+    each case to be run in every order of warps and blocks on the same inputs: see `CaseEvidence.varied`. `measured`
+    says in a few words how far a goal is reached that can be reached further.
     """
 
     name: str
     kind: str
     sentence: str
     check: Callable[[Evidence], str | Shortfall | None]
+    every_order: bool = field(default=False, kw_only=True)
+    measured: Callable[[Evidence], str] | None = field(default=None, kw_only=True)

@@ -112,9 +112,10 @@ class FullSize:
         for element in chosen:
             if at.computed > _MOST_VALUES:
                 break
-            made_of = self._made_of(at, np.unravel_index([element], shape))
-            expected.append(_one(call_by_name(self.part.reference, made_of)))
-            scale.append(expected[-1] if scale_of is None else _one(call_by_name(scale_of, made_of)))
+            place = np.unravel_index([element], shape)
+            made_of = self._made_of(at, place)
+            expected.append(value_at(call_by_name(self.part.reference, made_of), shape, place))
+            scale.append(expected[-1] if scale_of is None else value_at(call_by_name(scale_of, made_of), shape, place))
         return torch.tensor(expected, dtype=torch.float64), torch.tensor(scale, dtype=torch.float64)
 
     def _made_of(self, at: Inputs, index: Sequence[NDArray[np.intp]]) -> dict[str, Any]:
@@ -205,10 +206,12 @@ def _chosen_elements(written: Sequence[tuple[int, int]], seed: int) -> list[int]
     return sorted({*ends, *others})
 
 
-def _one(result: Any) -> float:
-    """The only element of what a reference gives."""
+def value_at(result: Any, shape: Sequence[int], place: Sequence[NDArray[np.intp]]) -> float:
+    """The only element of what a reference gives; in a dimension that it gives all of, the one at `place`."""
     given: torch.Tensor = result[0] if isinstance(result, tuple) else result
-    return float(given.reshape(()))
+    if given.numel() == 1:
+        return float(given.reshape(()))
+    return float(given[tuple(int(at[0]) if given.shape[axis] == shape[axis] else 0 for axis, at in enumerate(place))])
 
 
 def _volume(launch: Launch) -> int:

@@ -23,6 +23,8 @@ _SECTOR = 32
 _WORD = 4
 _SMALL = 1 << 16  # bytes: below, the ragged ends weigh too much
 _BYTES_TO_FEWEST = 1.25
+_LOADS_TO_FEWEST = 1.1  # the ends of rows may be read in pieces that overlap
+_HOW_OFTEN = {1: "once", 2: "twice", 3: "three times"}
 
 
 def fixed_grid(most_blocks: int) -> Goal:
@@ -123,6 +125,42 @@ def tensor_cores(work: Callable[..., Work]) -> Goal:
         return Shortfall(f"{share} ran on tensor cores.", int(busiest))
 
     return Goal("tensor cores", "goal_missed", "All products are made by matrix instructions.", check)
+
+
+def reads_at_most(
+    buffer: str, times: int, elements: Callable[..., int], *, where: Callable[[Case], bool] | None = None
+) -> Goal:
+    """Each of the `elements` of an input is loaded `times` times at most on average, in the largest case of `where`.
+
+    Loads count lane by lane, whether a cache has the value or not. How often it is loaded is told also where that is
+    seldom enough.
+    """
+
+    def largest(evidence: Evidence) -> tuple[Counts, float]:
+        """The counters of the case with most elements, and how often each of them is loaded."""
+        judged = [one for one in evidence.cases if one.counters and (where is None or where(one.case))]
+        sizes = [call_by_name(elements, one.case.params) for one in judged]
+        if not any(sizes):
+            return {}, 0.0
+        counters = judged[sizes.index(max(sizes))].counters
+        loaded = counters.get("reads", {}).get("buffers", {}).get(buffer, {}).get("elements", 0)
+        return counters, loaded / max(sizes)
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        counters, loads = largest(evidence)
+        if loads <= times * _LOADS_TO_FEWEST:
+            return None
+        loaded = _loaded(counters)
+        return Shortfall(f"It is read {loads:.1f} times.", max(loaded, key=lambda line: loaded[line]))
+
+    def measured(evidence: Evidence) -> str:
+        _, loads = largest(evidence)
+        better = f"; best: {_HOW_OFTEN[1]}" if loads > _LOADS_TO_FEWEST else ""
+        return f"read {loads:.1f} times{better}"
+
+    how_often = _HOW_OFTEN.get(times, f"{times} times")
+    sentence = f"`{buffer}` is read {how_often}{' at most' if times > 1 else ''}."
+    return Goal(f"reads of {buffer}", "redundant_traffic", sentence, check, measured=measured)
 
 
 def no_bank_conflicts() -> Goal:

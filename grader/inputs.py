@@ -103,6 +103,28 @@ def _cancelling(drawing: Drawing) -> torch.Tensor:
     return rows.flatten() * nearly_one
 
 
+def _negative(drawing: Drawing) -> torch.Tensor:
+    """All below 0, most between -3 and 0: a maximum that begins at 0 is larger than any of them."""
+    return -drawing.normal().abs() - 2.0**-10
+
+
+def _small(drawing: Drawing) -> torch.Tensor:
+    """Mean 0, standard deviation 2**-8: squares as large as an eps of 1e-5, so that it matters where eps is added."""
+    return drawing.normal() * 2.0**-8
+
+
+def _overflowing_half(drawing: Drawing) -> torch.Tensor:
+    """From 2**9 to 2**13 in magnitude: a half holds them, and none of their squares."""
+    sign = drawing.integers(0, 1) * 2 - 1
+    return sign * torch.exp2(9 + 4 * torch.rand(drawing.count, generator=drawing.random, dtype=torch.float64))
+
+
+def _beyond_half(drawing: Drawing) -> torch.Tensor:
+    """From 2**20 to 2**40 in magnitude: a bfloat16 or a float holds them and their squares, a half none of them."""
+    sign = drawing.integers(0, 1) * 2 - 1
+    return sign * torch.exp2(20 + 20 * torch.rand(drawing.count, generator=drawing.random, dtype=torch.float64))
+
+
 def _integers(drawing: Drawing) -> torch.Tensor:
     """Whole numbers from -8 to 8: sums and products of them are exact."""
     return drawing.integers(-8, 8)
@@ -120,6 +142,10 @@ GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
     "constant_rows": _constant_rows,
     "denormals": _denormals,
     "cancelling": _cancelling,
+    "negative": _negative,
+    "small": _small,
+    "overflowing_half": _overflowing_half,
+    "beyond_half": _beyond_half,
     "integers": _integers,
     "minus_infinity_mask": _minus_infinity_mask,
 }

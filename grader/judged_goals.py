@@ -21,12 +21,13 @@ def judged_goals(
     """Each goal with what became of it."""
     for goal in part.goals:
         missed = goal.check(evidence)
-        result = GoalResult(goal.name, goal.sentence, missed is None)
+        measured = goal.measured(evidence) if goal.measured is not None and missed is None else None
+        result = GoalResult(goal.name, goal.sentence, missed is None, measured)
         if missed is None:
             yield result, None
             continue
         shortfall = missed if isinstance(missed, Shortfall) else Shortfall(missed)
-        facts = {"goal": goal.sentence, "reason": shortfall.sentence}
+        facts = {"variant": "goal", "goal": goal.sentence, "reason": shortfall.sentence}
         facts |= _banks(part, goal, shortfall, evidence, built, seed, tools)
         yield result, Observation(goal.kind, line=shortfall.line, kernel=shortfall.kernel, facts=facts)
 

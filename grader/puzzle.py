@@ -186,6 +186,18 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
+class Mistake:
+    """A usual mistake of a part: `reference` gives what comes of it, as the part's own does what is right.
+
+    Wrong values that fit are told by it: "as if " and `like` say what they look like, `why` what to look at.
+    """
+
+    like: str
+    reference: Callable[..., Any]
+    why: str
+
+
+@dataclass(frozen=True)
 class Work:
     """What a case must at least move and compute: bytes of device memory, floating-point operations."""
 
@@ -197,13 +209,14 @@ class Work:
 class Part:
     """One entry, one file. `name` is the entry's name, and the file's after its number: `2_vector_add.cu`.
 
-    `sampled` gives the inputs that one element of the result is made of, such that `reference` of them is this element:
-    `lambda at, i, j: (at.A[i, :], at.B[:, j])`; see `Indexed`. Without it, no values of the bench case are compared.
+    `sampled` gives the inputs that one element of the result is made of, such that `reference` of them is this element,
+    or all of a dimension in which it then has its own place: `lambda at, i, j: (at.A[i, :], at.B[:, j])` for a product,
+    `lambda at, i, j: at.x[i, :]` for a softmax; see `Indexed`. Without it, no values of the bench case are compared.
     `same_program_as` marks the part whose finished file this one would equal, so that nothing tells their outcomes
     apart. `number` is needed only where the part before it in the list is not the one before it by number. `valid`
     takes scalars by name and says which sizes the entry must cope with, where the cases do not show it: the smallest
     that fails is looked for among those. `answers` says, of an entry that fills in answers, what each of them is about;
-    see `grader/banks/reads.py`.
+    see `grader/banks/reads.py`. `mistakes` are those that this part invites, beside what any part may have.
     """
 
     name: str
@@ -222,6 +235,7 @@ class Part:
     number: int | None = field(default=None, kw_only=True)
     answers: Callable[[], Sequence[Any]] | None = field(default=None, kw_only=True)
     valid: Callable[..., bool] | None = field(default=None, kw_only=True)
+    mistakes: Sequence[Mistake] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         names = [param.name for param in self.params]
@@ -231,7 +245,9 @@ class Part:
             raise PuzzleError(f"{self.name}: every part needs groups, and every group at least one case.")
         for case in (*self.cases(), self.bench):
             self._check_case(case)
-        for function in (self.reference, self.work, self.tolerance.absolute, self.tolerance.scale, self.valid):
+        mistaken = (mistake.reference for mistake in self.mistakes)
+        own = (self.reference, self.work, self.tolerance.absolute, self.tolerance.scale, self.valid)
+        for function in (*own, *mistaken):
             if unknown := [name for name in _asked(function).values() if name not in names]:
                 raise PuzzleError(f"{self.name}: a function of it asks for {unknown[0]}, which is no parameter.")
 

@@ -1,4 +1,5 @@
-"""What a part's results would be under usual mistakes: the reference once more, with too few terms or a wrong input.
+"""What a part's results would be under usual mistakes: those that the part names, and the reference once more, with
+too few terms or a wrong input.
 
 Wrong values that fit one of these tell the mistake: "as if only the first 16 of the 17 along K counted".
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations
 
 import torch
@@ -32,10 +34,21 @@ def suppositions(part: Part, case: Case, buffer: Buffer, inputs: Tensors, thread
     work: Work = call_by_name(part.work, case.params)
     if work.flops + work.bytes // 4 > _MOST_OPERATIONS:
         return
+    for mistake in part.mistakes:
+        mistaken = replace(part, reference=mistake.reference)
+        facts: Mapping[str, object] = {"like": mistake.like, "why": mistake.why}
+        yield from _candidate("mistake", facts, mistaken, buffer, case, inputs)
     for key, facts, supposed, changed in _all(part, case, inputs, threads):
-        with contextlib.suppress(PuzzleError, RuntimeError, ValueError, ArithmeticError, IndexError):
-            result = reference_results(part, supposed, changed)[buffer.name].flatten().double()
-            yield Candidate(f"supposed.{key}", _picked(result), facts, borrowed=result.numel() > 1)
+        yield from _candidate(key, facts, part, buffer, supposed, changed)
+
+
+def _candidate(
+    key: str, facts: Mapping[str, object], part: Part, buffer: Buffer, case: Case, inputs: Tensors
+) -> Iterator[Candidate]:
+    """What `part` gives for `buffer` on these inputs; nothing where they are none for it."""
+    with contextlib.suppress(PuzzleError, RuntimeError, ValueError, ArithmeticError, IndexError):
+        result = reference_results(part, case, inputs)[buffer.name].flatten().double()
+        yield Candidate(f"supposed.{key}", _picked(result), facts, borrowed=result.numel() > 1)
 
 
 def _picked(result: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:

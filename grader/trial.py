@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import torch
 
 from grader.compare import BufferComparison, Comparison, compare
+from grader.evidence import Varied
 from grader.explain import Observation, Pattern, Values, element, find_pattern
 from grader.inputs import derived_seed, memory_for
 from grader.not_a_number import with_origin
@@ -52,6 +53,7 @@ class Ran:
     counters: Mapping[str, Any] = field(default_factory=dict)
     printed: str = ""
     seconds: float = 0.0
+    varied: Varied | None = None
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,27 @@ class Trial:
                 if run > 0 and ran.stage is Stage.compare:
                     self._blame_what_was_kept(ran, run, tools)
                 break
+        if not ran.observations and any(goal.every_order for goal in self.part.goals):
+            ran.varied = self._varied(tools)
         ran.seconds = time.perf_counter() - begun
         return ran
+
+    def _varied(self, tools: Tools) -> Varied | None:
+        """The first element whose bits depend on the order of warps and blocks, all runs on the first run's inputs."""
+        results: list[dict[str, torch.Tensor]] = []
+        for order in ORDERS:
+            memory, _ = self._memory(0)
+            gpu = tools.software_gpu(self.build)
+            result = gpu.run(self.plan, memory, roles=self._roles(), order=order, seed=self.seed, **self._budgets())
+            results.append(memory)
+            for buffer in self.part.results:
+                before, after = results[0][buffer.name].flatten(), memory[buffer.name].flatten()
+                differs = (before.view(torch.uint8) != after.view(torch.uint8)).reshape(-1, buffer.dtype.bytes).any(1)
+                if bool(differs.any()):
+                    first = int(differs.nonzero()[0])
+                    values = (float(before[first]), float(after[first]))
+                    return Varied(element(buffer.name, first), values, result.writer_line(buffer.name, first))
+        return None
 
     def _seed(self, run: int) -> int:
         return self.seed if run == 0 else derived_seed(self.seed, run)

@@ -123,11 +123,12 @@ class Smallest:
 
 @dataclass(frozen=True)
 class GoalResult:
-    """One goal of a right part: what is asked, and whether it is reached."""
+    """One goal of a right part: what is asked, whether it is reached, and how far, where it can be reached further."""
 
     name: str
     sentence: str
     reached: bool
+    measured: str | None = None
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,16 @@ def test_generators_are_what_their_names_say() -> None:
     assert ((cancelling["a"] + cancelling["b"]).abs() <= 1e-4 * cancelling["a"].abs()).all()
     assert drawn(a="mixed_magnitudes")["a"].abs().max() > 1e5
     assert drawn(a="minus_infinity_mask")["a"].isinf().any()
+    negative = drawn(a="negative")["a"]
+    assert (negative < 0).all()
+    small = drawn(a="small")["a"].square().mean()
+    assert 1e-5 < small < 2e-5
+    squares = drawn(a="overflowing_half")["a"].half().square()
+    assert squares.isinf().all()
+    assert drawn(a="overflowing_half")["a"].half().isfinite().all()
+    beyond = drawn(a="beyond_half")["a"]
+    assert beyond.half().isinf().all()
+    assert beyond.square().isfinite().all()
     integers = drawn(a="integers")["a"]
     assert torch.equal(integers, integers.round())
 

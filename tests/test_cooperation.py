@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from grader.cooperation import many_blocks, one_atomic_a_block, registers_only, shared_work
-from grader.evidence import CaseEvidence, Evidence, Goal, KernelFact, LaunchFact, Shortfall
+from grader.cooperation import equal_bits, many_blocks, one_atomic_a_block, registers_only, shared_work
+from grader.evidence import CaseEvidence, Evidence, Goal, KernelFact, LaunchFact, Shortfall, Varied
 from grader.puzzle import Case
 
 Lines = Mapping[int, Mapping[str, Any]]
@@ -99,3 +100,16 @@ def test_many_blocks_looks_at_the_largest_grid_at_full_size(grids: Sequence[int]
     assert (shortfall is None) is reached
     if shortfall is not None:
         assert shortfall.line == 40
+
+
+# ---- equal bits ----
+
+
+def test_equal_bits_tells_what_came_out_differently_and_where_it_was_written() -> None:
+    same, differs = ran(3, {}), replace(ran(1024, {}), varied=Varied("`out[0]`", (1.5, 1.25), 20))
+    assert missed(equal_bits(), same) is None
+    shortfall = missed(equal_bits(), same, differs)
+    assert shortfall is not None
+    assert shortfall.line == 20
+    assert shortfall.sentence == "For n = 1,024, `out[0]` is 1.5 in one order and 1.25 in another."
+    assert equal_bits().every_order

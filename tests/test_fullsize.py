@@ -13,7 +13,7 @@ import torch
 from grader.build import Build, build
 from grader.catalog import Located, load_catalog
 from grader.compare import reference_results
-from grader.fullsize import FullSize
+from grader.fullsize import FullSize, value_at
 from grader.indexed import Indexed, Inputs
 from grader.inputs import draw_inputs
 from grader.puzzle import (
@@ -175,10 +175,18 @@ def test_an_element_made_of_its_inputs_is_that_of_the_whole_reference(located: L
         trial = FullSize(part, case, None, None, 5)  # type: ignore[arg-type]
         shape = shape_of(part.results[0], case.params)
         for element in chance.integers(0, max(len(whole), 1), min(len(whole), 5)):
-            made_of = trial._made_of(at, np.unravel_index([element], shape))
-            one = call_by_name(part.reference, made_of)
-            assert one.numel() == 1
-            assert torch.allclose(one.flatten(), whole[element : element + 1], rtol=1e-12, atol=1e-12)
+            place = np.unravel_index([element], shape)
+            one = value_at(call_by_name(part.reference, trial._made_of(at, place)), shape, place)
+            assert one == pytest.approx(float(whole[element]), rel=1e-12, abs=1e-12)
+
+
+def test_a_reference_gives_one_element_or_all_of_a_dimension() -> None:
+    place = np.unravel_index([3 * 5 + 2], (7, 5))
+    row = torch.arange(5.0).reshape(1, 5)
+    assert value_at(row, (7, 5), place) == 2
+    assert value_at(torch.arange(7.0).reshape(7, 1), (7, 5), place) == 3
+    assert value_at(torch.tensor([[9.0]]), (7, 5), place) == 9
+    assert value_at((row, row), (7, 5), place) == 2
 
 
 def test_selections_keep_every_dimension() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.evidence import CaseEvidence, Evidence, Goal, Shortfall
-from grader.goals import coalesced, no_bank_conflicts, reuse, tensor_cores
+from grader.goals import coalesced, no_bank_conflicts, reads_at_most, reuse, tensor_cores
 from grader.puzzle import Case, Work
 
 Lines = Mapping[int, Mapping[str, Any]]
@@ -102,6 +102,38 @@ def test_tensor_cores_are_asked_for_in_the_largest_case() -> None:
     assert missed(tensor_cores(work), (16, {7: issued(32)}), (4096, {7: issued(32, 8192)})) is None
 
 
+# ---- how often an input is read ----
+
+
+def reading(n: int, times: float) -> CaseEvidence:
+    counted = {"lines": {"7": loads(int(n * times) // 32)}, "reads": {"buffers": {"x": {"elements": n * times}}}}
+    return CaseEvidence("group", Case(n=n), (), counted, {})
+
+
+@pytest.mark.parametrize(("times", "reached"), [(1, True), (3, True), (3.05, True), (4, False)])
+def test_reads_are_counted_in_the_largest_case(times: float, reached: bool) -> None:
+    goal = reads_at_most("x", 3, lambda n: n)
+    evidence = Evidence([reading(4, 9), reading(4096, times), reading(64, 9)], {})
+    shortfall = goal.check(evidence)
+    assert (shortfall is None) is reached
+    if isinstance(shortfall, Shortfall):
+        assert (shortfall.line, shortfall.sentence) == (7, "It is read 4.0 times.")
+
+
+def test_how_often_is_told_and_what_is_best() -> None:
+    goal = reads_at_most("x", 3, lambda n: n)
+    assert goal.sentence == "`x` is read three times at most."
+    assert goal.measured is not None
+    assert goal.measured(Evidence([reading(4096, 3)], {})) == "read 3.0 times; best: once"
+    assert goal.measured(Evidence([reading(4096, 1)], {})) == "read 1.0 times"
+
+
+def test_cases_that_a_goal_leaves_out_may_read_more() -> None:
+    goal = reads_at_most("x", 1, lambda n: n, where=lambda case: case.params["n"] <= 4096)
+    assert goal.check(Evidence([reading(4096, 1), reading(8192, 2)], {})) is None
+    assert goal.check(Evidence([reading(4096, 2), reading(8192, 1)], {})) is not None
+
+
 # ---- bank conflicts ----
 
 
@@ -158,6 +190,8 @@ def test_what_is_no_fault_as_compiled_is_none(goal: Goal) -> None:
 @pytest.mark.parametrize(("sectors", "reached"), [(5, True), (32, False)])
 def test_coalesced_looks_at_the_sample_of_the_bench_case_too(sectors: int, reached: bool) -> None:
     small = CaseEvidence("group", Case(n=64), (), {"lines": {"7": loads(2)}}, {})
-    large = CaseEvidence("bench", Case(n=1 << 28), (), {}, {}, {"lines": {"7": loads(900, sectors=sectors)}})
+    large = CaseEvidence(
+        "bench", Case(n=1 << 28), (), {}, {}, sample_counters={"lines": {"7": loads(900, sectors=sectors)}}
+    )
     shortfall = coalesced().check(Evidence([small, large], {}))
     assert (shortfall is None) is reached

@@ -244,6 +244,12 @@ def test_an_open_goal_is_right_and_says_what_is_missing() -> None:
     assert "○ fixed grid" in text
 
 
+def test_a_goal_that_can_be_reached_further_says_how_far_it_is() -> None:
+    goals = (GoalResult("reads of x", "`x` is read three times at most.", True, "read 3.0 times; best: once"),)
+    text = shown(replace(WRONG, state=State.passed, findings=(), goals=goals), width=100)
+    assert "✔ reads of x   read 3.0 times; best: once" in " ".join(text.split("\n")).replace("     ", "   ")
+
+
 def test_a_part_not_started_is_told_where_to_write() -> None:
     text = shown(replace(WRONG, state=State.not_started))
     assert "NOT STARTED" in text

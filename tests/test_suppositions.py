@@ -10,7 +10,7 @@ import torch
 from grader.compare import reference_results
 from grader.explain import Values, find_pattern
 from grader.inputs import draw_inputs
-from grader.puzzle import Case, In, Out, Part, Scalar, Tolerance, Work, f32, i32
+from grader.puzzle import Case, In, Mistake, Out, Part, Scalar, Tolerance, Work, f32, i32
 from grader.suppositions import suppositions
 
 GEMM = Part(
@@ -65,7 +65,7 @@ def told(part: Part, kernel: Callable[[Tensors], torch.Tensor], case: Case | Non
     values = Values(
         got,
         expected,
-        wrong=(got - expected).abs() > room,
+        wrong=~((got - expected).abs() <= room),  # NaN is wrong
         shape=tuple(reference_results(part, case, inputs)[buffer.name].shape),
         inputs={name: tensor.double() for name, tensor in inputs.items()},
         allowed=room,
@@ -153,3 +153,41 @@ def test_a_neighbour_that_is_read_instead() -> None:
 def test_large_cases_are_spared() -> None:
     case = Case(M=1 << 12, N=1 << 12, K=1 << 12, alpha=1, act=0)
     assert list(suppositions(GEMM, case, GEMM.results[0], {}, 256)) == []
+
+
+# ---- mistakes that a part names -------------------------------------------------------------------------------------
+
+SOFTMAX = Part(
+    "row_softmax",
+    params=[
+        In("x", f32, "rows", "cols"),
+        Out("y", f32, "rows", "cols"),
+        Scalar("rows", i32),
+        Scalar("cols", i32),
+    ],
+    reference=lambda x: x.softmax(1),
+    groups={"some": [Case(rows=7, cols=40)], "large": [Case(rows=7, cols=40, inputs={"x": "large_offset"})]},
+    bench=Case(rows=1, cols=1),
+    work=lambda rows, cols: Work(bytes=8 * rows * cols, flops=rows * cols),
+    tolerance=Tolerance(1e-5, 1e-9, why="for a test"),
+    lesson="",
+    mistakes=[
+        Mistake("the sum were not divided by", lambda x: (x - x.amax(1, keepdim=True)).exp(), why="Divide."),
+        Mistake("the maximum stayed", lambda x: x.exp() / x.exp().sum(1, keepdim=True), why="Subtract it."),
+    ],
+)
+
+
+def test_a_mistake_that_a_part_names_is_told_in_its_words() -> None:
+    undivided = told(SOFTMAX, lambda given: (given["x"] - given["x"].amax(1, keepdim=True)).exp())
+    assert undivided == "as if the sum were not divided by"
+
+
+def test_a_mistake_may_make_numbers_that_are_none() -> None:
+    _, large = SOFTMAX.cases()
+    overflown = told(SOFTMAX, lambda given: given["x"].exp() / given["x"].exp().sum(1, keepdim=True), large)
+    assert overflown == "as if the maximum stayed"
+
+
+def test_numbers_that_are_none_without_a_mistake_are_told_by_their_place() -> None:
+    assert told(SOFTMAX, lambda given: given["x"] * torch.nan) == "all elements"

@@ -49,6 +49,8 @@ class Candidate:
 
     def _fits(self, values: Values, places: torch.Tensor) -> bool:
         given, got, expected = self.at(places), values.got[places], values.expected[places]
+        if bool(got.isnan().all()):
+            return bool(given.isnan().all())
         known = ~given.isnan()
         count = int(known.sum())
         if 2 * count < len(places) or count == 0:

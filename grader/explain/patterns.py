@@ -114,8 +114,9 @@ def _candidates(values: Values) -> Iterator[Candidate]:
     """From what says most to what says least."""
     from grader.explain import likeness, moves
 
-    if bool(values.got[values.wrong].isnan().all()):
-        return  # that they are no numbers is said already
+    if bool(values.got[values.wrong].isnan().all()):  # that is said already; why, a mistake of the part may tell
+        yield from (candidate for candidate in values.supposed if candidate.key == "supposed.mistake")
+        return
     yield from likeness.nothing(values)
     yield from likeness.inputs(values)
     yield from likeness.plain_multiples(values)

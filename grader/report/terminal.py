@@ -139,7 +139,8 @@ def _steps(
     if part.not_reached and part.cases:
         yield "–", _say("not_reached"), ", ".join(part.not_reached), ""
     for goal in part.goals:
-        yield ("✔", goal.name, "", _say("goal_reached")) if goal.reached else ("○", goal.name, "", _say("goal_open"))
+        reached = ("✔", goal.name, goal.measured or "", _say("goal_reached"))
+        yield reached if goal.reached else ("○", goal.name, "", _say("goal_open"))
 
 
 def _name(group: str) -> str:

@@ -2,7 +2,8 @@
 
 Each chosen block is launched alone, with its place in the whole grid, so that what it did is known apart from what the
 others did. Only what a block shows by itself is believed: one that waits for a block which was left out, or reads what
-such a block would have written, ends the sample without a finding.
+such a block would have written, ends the sample without a finding. After a launch of which blocks were left out, a
+block that misses what they would have written is left out too: what the launches before it showed stands.
 """
 
 from __future__ import annotations
@@ -151,9 +152,12 @@ class SampledExecution(Execution):
         spent = 0
         for chosen in [()] if sample.whole else [(block,) for block in blocks]:
             (report,) = self._launched(launch, blocks=chosen)
+            hangs_on_others = any(_is_of_other_blocks(finding) for finding in report["findings"])
+            if hangs_on_others and not all(before.whole for before in self.launches[:-1]):
+                return
             sample.reports.append(report)
             self.reports.append(report)
-            self.cut = any(_is_of_other_blocks(finding) for finding in report["findings"])
+            self.cut = hangs_on_others
             spent += sum(line["warp_instructions"] for line in report["counters"]["lines"])
             ran = len(sample.reports)
             if self._is_over() or any(ran >= blocks and spent > instructions for blocks, instructions in _ENOUGH):
