@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from grader.program.build import Request, build_program
+from grader.program.run import run_program
 from tests.judging import CommandLine
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -45,4 +50,84 @@ def test_a_wrong_program_is_found_out(program: Path, command_line: CommandLine, 
     kind, lines = wanted(program)
     assert {finding["kind"] for finding in findings} == {kind}, done.stderr
     assert {finding["line"] for finding in findings} <= set(lines), done.stderr
-    assert findings[0]["message"][:40].split()[0] in done.stderr
+    assert findings[0]["message"].replace("`", "") in " ".join(done.stderr.split())
+
+
+# ---- the program's own ending ----
+
+ENDING = PROGRAMS / "ending"
+
+
+def test_a_signal_is_told_as_the_shell_does_and_what_was_touched(command_line: CommandLine, tmp_path: Path) -> None:
+    told = tmp_path / "told.json"
+    done = command_line("run", str(ENDING / "host_touches_device.cu"), "--json", str(told))
+    assert done.returncode == 128 + signal.SIGSEGV
+    (finding,) = json.loads(told.read_text())["findings"]
+    assert (finding["kind"], finding["line"]) == ("host_crash", 9)
+    assert "`d_values`" in finding["message"]
+
+
+def test_a_program_that_gives_up_keeps_its_word_and_its_exit_code(command_line: CommandLine) -> None:
+    done = command_line("run", str(ENDING / "checked_call.cu"), "--", "--seed", "7")
+    assert done.returncode == 5
+    assert done.stdout == "invalid argument 3 7\n"
+    assert "d_values was freed already on line" in " ".join(done.stderr.split())
+
+
+def test_standard_input_and_output_are_the_programs_own_and_kernels_print_in_order(tmp_path: Path) -> None:
+    program = Path(sys.executable).with_name("grader")
+    done = subprocess.run(
+        [program, "run", str(ENDING / "echo.cu")], input="3\n4\n", capture_output=True, text=True, check=False
+    )
+    lines = [f"from the {where}: {number}" for number in (3, 4) for where in ("host", "kernel")]
+    assert done.stdout.splitlines() == lines
+    assert (done.returncode, done.stderr) == (4, "")
+
+
+# ---- building ----
+
+
+def test_headers_are_found_and_a_change_of_one_is_seen(command_line: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    header, source = tmp_path / "own" / "value.h", tmp_path / "p.cu"
+    source.write_text('#include "value.h"\nint main() { return VALUE + MORE; }\n')
+    header.write_text("#define VALUE 3\n")
+    arguments = ("run", "p.cu", "-I", "own", "--nvcc-flag", "-DMORE=10")
+    assert command_line(*arguments, cwd=tmp_path).returncode == 13
+    header.write_text("#define VALUE 4\n")
+    assert command_line(*arguments, cwd=tmp_path).returncode == 14
+    assert command_line(*arguments, "--nvcc-flag", "-DUNUSED", cwd=tmp_path).returncode == 14
+
+
+def test_what_nvcc_says_is_shown_and_is_no_traceback(command_line: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "p.cu").write_text("int main() { return missing; }\n")
+    done = command_line("run", "p.cu", cwd=tmp_path)
+    assert done.returncode == _FAULTY
+    assert 'identifier "missing" is undefined' in done.stderr
+    assert done.stderr.splitlines()[-1] == "grader: nvcc does not accept p.cu."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nothing.cu"], "no file nothing.cu"),
+        (["p.cu", "--arch", "sm_20"], "--arch is one of sm_75"),
+        (["p.cu", "--nvcc-flag", "-rdc=true"], "cannot be used here"),
+        (["p.cu", "--json", "no/such/folder.json"], "cannot be written"),
+        ([], "PROGRAM.cu"),
+    ],
+)
+def test_bad_usage_is_one_sentence(arguments: list[str], told: str, command_line: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "p.cu").write_text("int main() { return 0; }\n")
+    done = command_line("run", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert told in done.stderr
+
+
+def test_without_its_parent_the_program_finds_no_device(tmp_path: Path) -> None:
+    source = tmp_path / "p.cu"
+    source.write_text("#include <cuda_runtime.h>\nint main() { void* p; return cudaMalloc(&p, 4); }\n")
+    program = build_program(Request(source))
+    no_device = 100
+    assert subprocess.run([program.executable], check=False).returncode == no_device
+    assert run_program(program, []).exit_code == 0

@@ -50,6 +50,8 @@ def run_program(
     """
     path = readable_source(Path(source))
     target = _target(architecture)
+    if json_file is not None:
+        _write(json_file, "")
     try:
         program = _built(path, include or (), flags or (), target)
         raise typer.Exit(_run(program, arguments or (), shown_path(path), json_file) if program else _FAULTY)
@@ -87,13 +89,15 @@ def _built(path: Path, include: Sequence[str], flags: Sequence[str], target: int
 def _run(program: Program, arguments: Sequence[str], shown: str, json_file: str | None) -> int:
     from grader.program.run import run_program as start
     from grader.program.words import program_findings
+    from grader.verdict import SCHEMA, dumps
 
     finished = start(program, arguments)
     if finished.log.not_started is not None:
         raise ToolMissing(f"the software GPU cannot load this program: {finished.log.not_started}")
     findings = program_findings(program, finished, shown)
     if json_file is not None:
-        _write(json_file, shown, findings, finished.exit_code)
+        told = {"schema": SCHEMA, "program": shown, "exit_code": finished.exit_code, "findings": findings}
+        _write(json_file, dumps(told) + "\n")
     if findings:
         _print(program, shown, findings, finished.exit_code)
     return finished.exit_code or (_FAULTY if findings else 0)
@@ -108,11 +112,8 @@ def _print(program: Program, shown: str, findings: Sequence[Finding], exit_code:
     print_program(Console(stderr=True, highlight=False), shown, source, findings, exit_code)
 
 
-def _write(file: str, shown: str, findings: Sequence[Finding], exit_code: int) -> None:
-    from grader.verdict import SCHEMA, dumps
-
-    told = {"schema": SCHEMA, "program": shown, "exit_code": exit_code, "findings": list(findings)}
+def _write(file: str, text: str) -> None:
     try:
-        Path(file).write_text(dumps(told) + "\n", encoding="utf-8")
+        Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from None

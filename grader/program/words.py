@@ -23,6 +23,7 @@ from grader.verdict import Finding
 
 _BUDGETS = Budgets(warp=1 << 30, launch=0)  # as in grader/runtime/software/machine.cpp
 _OF_THE_HOST = 0x5000_0000_0000  # where Linux puts programs, heaps and stacks; what CUDA gives lies below
+_FREED = ("freed", "freed_twice")  # reasons for which a call failed
 _OF_VARIABLES = range(0x6000_0000_0000, 0x7000_0000_0000)
 
 
@@ -128,7 +129,8 @@ class _Words:
         setting = Setting(
             entry="main", grid=_triple(report["grid"]), block=_triple(report["block"]), types=types, elements=elements
         )
-        return self._finding(seen, setting, self._marks_of(facts.get("allocation", allocation)))
+        freed = facts.get("memory") == "freed"
+        return self._finding(seen, setting, self._marks_of(facts.get("allocation", allocation), freed=freed))
 
     def _elsewhere(self, finding: DeviceFinding) -> dict[str, Any]:
         """What lay at an address outside everything that is there: something freed, or memory of the host."""
@@ -183,7 +185,8 @@ class _Words:
         facts = {"call": fields["function"], "error": fields["name"], "reason": reason}
         facts["variant"] = "program" if reason else "program_bare"
         kind = "ignored_error" if ignored else "launch_error"
-        marks = self._marks_of(self.finished.log.allocations.get(fields["allocation"]))
+        allocation = self.finished.log.allocations.get(fields["allocation"])
+        marks = self._marks_of(allocation, freed=fields["why"] in _FREED)
         yield self._finding(Observation(kind, event.line, facts=facts), marks=marks)
 
     # ---- memory ------------------------------------------------------------------------------------------------------
@@ -206,12 +209,12 @@ class _Words:
         facts = {"buffer": self._name(allocation.id), "size": f"{allocation.size:,}", "function": allocation.function}
         return facts | {"freed_on": freed}
 
-    def _marks_of(self, allocation: Allocation | None) -> list[tuple[int, str]]:
-        """Where the memory in question came from, and where it went."""
+    def _marks_of(self, allocation: Allocation | None, *, freed: bool) -> list[tuple[int, str]]:
+        """Where the memory in question came from, and where it went if that matters."""
         if allocation is None:
             return []
         facts = {"buffer": self._name(allocation.id), "bytes": f"{allocation.size:,}"}
-        places = (("allocated", allocation.line), ("freed", allocation.freed))
+        places = [("allocated", allocation.line), *([("freed", allocation.freed)] if freed else [])]
         return [(line, sentence("program", key, facts=facts)) for key, line in places if line]
 
     def _finding(

@@ -91,6 +91,8 @@ class Backend {
     virtual void refused(const Launch& launch, cudaError_t error) = 0;
     virtual void failed(const char* function, cudaError_t error, const Place* place) = 0;
     virtual void unsupported(const char* function) = 0;
+    // Where the host finds a __managed__ variable; null where there is no such memory.
+    virtual void* place_managed(const Variable&) { return nullptr; }
     // The program asked for its last error and was told this one.
     virtual void looked(cudaError_t) {}
 };

@@ -135,6 +135,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     p.concurrentKernels = p.unifiedAddressing = p.canMapHostMemory = p.managedMemory = 1;
     p.cooperativeLaunch = p.memoryPoolsSupported = p.streamPrioritiesSupported = 1;
     p.globalL1CacheSupported = p.localL1CacheSupported = 1;
+    p.concurrentManagedAccess = p.hostRegisterSupported = p.computePreemptionSupported = 1;
+    p.asyncEngineCount = 2;
     p.clusterLaunch = facts.major >= 9;
     *properties = p;
     return cudaSuccess;
@@ -218,7 +220,15 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
         case cudaDevAttrStreamPrioritiesSupported:
         case cudaDevAttrMemoryPoolsSupported:
         case cudaDevAttrCooperativeLaunch:
+        case cudaDevAttrConcurrentManagedAccess:
+        case cudaDevAttrComputePreemptionSupported:
+        case cudaDevAttrHostRegisterSupported:
+        case cudaDevAttrCanUseHostPointerForRegisteredMem:
+        case cudaDevAttrGpuOverlap:
             *value = 1;
+            break;
+        case cudaDevAttrAsyncEngineCount:
+            *value = 2;
             break;
         case cudaDevAttrClusterLaunch:
             *value = facts.major >= 9;
@@ -226,6 +236,13 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
         case cudaDevAttrIntegrated:
         case cudaDevAttrComputeMode:
         case cudaDevAttrKernelExecTimeout:
+        case cudaDevAttrEccEnabled:
+        case cudaDevAttrTccDriver:
+        case cudaDevAttrIsMultiGpuBoard:
+        case cudaDevAttrPageableMemoryAccess:
+        case cudaDevAttrPciBusId:
+        case cudaDevAttrPciDeviceId:
+        case cudaDevAttrPciDomainId:
             *value = 0;
             break;
         default:

@@ -114,7 +114,9 @@ void __cudaRegisterVar(void**, char* host_variable, char*, const char* name, int
 }
 
 void __cudaRegisterManagedVar(void**, void** host_variable, char*, const char* name, int, std::size_t size, int, int) {
-    grader::Runtime::get().register_variable(host_variable, name, size);
+    grader::Runtime& runtime = grader::Runtime::get();
+    runtime.register_variable(host_variable, name, size);
+    if (runtime.started()) *host_variable = runtime.backend().place_managed({name, size});
 }
 
 cudaError_t __cudaGetKernel(cudaKernel_t* handle, const void* host_function) {

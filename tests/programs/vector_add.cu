@@ -1,18 +1,5 @@
 // Vector add: the smallest whole program. out = a + b, in blocks of 256 threads, the last one ragged.
-#include <cuda_runtime.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define CHECK(call)                                                                     \
-    do {                                                                                \
-        const cudaError_t error = (call);                                               \
-        if (error != cudaSuccess) {                                                     \
-            std::fprintf(stderr, "line %d: %s\n", __LINE__, cudaGetErrorString(error)); \
-            std::exit(EXIT_FAILURE);                                                    \
-        }                                                                               \
-    } while (0)
+#include "check.h"
 
 __global__ void add(const float* a, const float* b, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -40,11 +27,9 @@ int main() {
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpy(out.data(), d_out, bytes, cudaMemcpyDeviceToHost));
 
-    int wrong = 0;
-    for (int i = 0; i < n; ++i) wrong += out[i] != a[i] + b[i];
+    for (int i = 0; i < n; ++i) expect(out[i] == a[i] + b[i], "a sum");
     CHECK(cudaFree(d_a));
     CHECK(cudaFree(d_b));
     CHECK(cudaFree(d_out));
-    std::puts(wrong == 0 ? "PASS" : "FAIL");
-    return wrong != 0;
+    return verdict();
 }

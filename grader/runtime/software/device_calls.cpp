@@ -98,6 +98,24 @@ cudaError_t cudaDeviceGetByPCIBusId(int* device, const char*) {
     return nothing("cudaDeviceGetByPCIBusId");
 }
 
+cudaError_t cudaFuncGetName(const char** name, const void* function) {
+    const Software::Lock lock = Software::get().lock();
+    if (const cudaError_t error = Software::get().begin("cudaFuncGetName")) return error;
+    const grader::Kernel* kernel = Runtime::get().kernel(function);
+    if (!kernel) return Software::get().fail(cudaErrorInvalidDeviceFunction);
+    *name = kernel->name.c_str();
+    return cudaSuccess;
+}
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
+    const Software::Lock lock = Software::get().lock();
+    if (const cudaError_t error = Software::get().begin("cudaGetFuncBySymbol")) return error;
+    *function = reinterpret_cast<cudaFunction_t>(Runtime::get().kernel(symbol));
+    return *function ? cudaSuccess : Software::get().fail(cudaErrorInvalidDeviceFunction);
+}
+cudaError_t cudaFuncSetSharedMemConfig(const void* function, cudaSharedMemConfig) {
+    return cudaFuncSetCacheConfig(function, cudaFuncCachePreferNone);
+}
+
 // Of cuda_profiler_api.h.
 cudaError_t cudaProfilerStart(void) {
     return nothing("cudaProfilerStart");

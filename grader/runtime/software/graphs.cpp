@@ -39,6 +39,32 @@ std::shared_ptr<CUgraph_st> CUgraph_st::copy() const {
     return twin;
 }
 
+bool CUgraphExec_st::instantiate(const CUgraph_st& graph) {
+    const std::vector<cudaGraphNode_t> order = graph.ordered();
+    if (order.size() < graph.nodes.size()) return false;
+    steps.clear();
+    std::map<cudaGraphNode_t, std::size_t> place;
+    for (const cudaGraphNode_t node : order) {
+        Step step{node, node->work, {}};
+        for (const cudaGraphNode_t other : node->dependencies) step.dependencies.push_back(place[other]);
+        std::sort(step.dependencies.begin(), step.dependencies.end());
+        place[node] = steps.size();
+        steps.push_back(std::move(step));
+    }
+    return true;
+}
+
+std::shared_ptr<CUgraph_st> CUgraphExec_st::graph() const {
+    auto made = std::make_shared<CUgraph_st>();
+    for (const Step& step : steps) {
+        std::vector<cudaGraphNode_t> dependencies;
+        for (const std::size_t other : step.dependencies) dependencies.push_back(made->nodes[other].get());
+        made->add(step.enabled ? step.work : grader::Work{grader::NoWork{}, step.work.function, step.work.place},
+                  std::move(dependencies));
+    }
+    return made;
+}
+
 CUgraphExec_st::Step* CUgraphExec_st::step(cudaGraphNode_t node) {
     const auto found = std::find_if(steps.begin(), steps.end(), [node](const Step& own) { return own.node == node; });
     return found == steps.end() ? nullptr : &*found;

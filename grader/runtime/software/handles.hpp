@@ -12,6 +12,7 @@ struct CUgraphNode_st {
     CUgraph_st* graph;
     grader::Work work;
     std::vector<cudaGraphNode_t> dependencies;
+    std::vector<void*> arguments{};  // where the parameters of a kernel lie, for who asks
 };
 
 struct CUgraph_st {
@@ -21,7 +22,7 @@ struct CUgraph_st {
     bool holds(cudaGraphNode_t node) const;
     // Each node behind those that it depends on; empty where they go round in a circle, or there are none.
     std::vector<cudaGraphNode_t> ordered() const;
-    // The same nodes and edges once more; `twins` are the new ones in the order of `nodes`.
+    // The same nodes and edges once more, in the same order.
     std::shared_ptr<CUgraph_st> copy() const;
 };
 
@@ -36,6 +37,10 @@ struct CUgraphExec_st {
     std::vector<Step> steps;
     unsigned long long flags = 0;
 
+    // False where the nodes go round in a circle.
+    bool instantiate(const CUgraph_st& graph);
+    // The graph that it would have been made of.
+    std::shared_ptr<CUgraph_st> graph() const;
     Step* step(cudaGraphNode_t node);
 };
 

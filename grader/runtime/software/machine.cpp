@@ -76,6 +76,7 @@ struct Machine::Functions {
     int (*write)(void*, std::uint64_t, const void*, std::uint64_t);
     int (*read)(void*, std::uint64_t, std::uint64_t, void*);
     std::uint64_t (*variable)(void*, const char*);
+    int (*lend_variable)(void*, const char*, void*);
     const char* (*report)(void*);
 };
 
@@ -104,7 +105,8 @@ bool Machine::open(const std::string& library, const std::string& program, unsig
         !find("simt_add_buffer", &found->add_buffer) || !find("simt_free", &found->free) ||
         !find("simt_launch", &found->launch) || !find("simt_set", &found->set) || !find("simt_copy", &found->copy) ||
         !find("simt_write", &found->write) || !find("simt_read", &found->read) ||
-        !find("simt_variable", &found->variable) || !find("simt_report", &found->report))
+        !find("simt_variable", &found->variable) || !find("simt_lend_variable", &found->lend_variable) ||
+        !find("simt_report", &found->report))
         return false;
     device_ = call_->create(program.c_str());
     return device_ || refuse(call_->error());
@@ -146,6 +148,10 @@ bool Machine::write(std::uint64_t to, const void* from, std::uint64_t bytes) {
 
 bool Machine::read(std::uint64_t from, std::uint64_t bytes, void* to) {
     return done(call_->read(device_, from, bytes, to));
+}
+
+bool Machine::lend(const std::string& variable, void* memory) {
+    return done(call_->lend_variable(device_, variable.c_str(), memory));
 }
 
 std::uint64_t Machine::variable(const std::string& name) {

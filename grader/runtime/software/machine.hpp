@@ -39,6 +39,8 @@ class Machine {
     bool write(std::uint64_t to, const void* from, std::uint64_t bytes);
     bool read(std::uint64_t from, std::uint64_t bytes, void* to);
     std::uint64_t variable(const std::string& name);  // 0: there is none
+    // From now on the variable's bytes lie there, for the host to see.
+    bool lend(const std::string& variable, void* memory);
 
   private:
     struct Functions;

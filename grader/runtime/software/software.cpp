@@ -126,6 +126,17 @@ void Software::begin_capture(CUstream_st* stream, cudaStreamCaptureMode mode, st
     stream->last.clear();
 }
 
+std::shared_ptr<CUgraph_st> Software::graph(cudaGraph_t handle) const {
+    const auto found = graphs_.find(handle);
+    return found == graphs_.end() ? nullptr : found->second;
+}
+
+cudaGraph_t Software::keep_graph(std::shared_ptr<CUgraph_st> graph) {
+    const cudaGraph_t handle = graph.get();
+    graphs_[handle] = std::move(graph);
+    return handle;
+}
+
 std::vector<CUstream_st*> Software::streams_of(const Capture& capture) {
     std::vector<CUstream_st*> found;
     for (CUstream_st* stream : streams_)
@@ -208,13 +219,24 @@ std::uintptr_t Software::address_of(const Variable& variable) {
     return address;
 }
 
+void* Software::place_managed(const Variable& variable) {
+    const Lock locked = lock();
+    current_function_ = "__managed__";
+    const std::size_t limit = Runtime::get().device().memory_bytes;
+    const Allocation* made = memory_.allocate(MemoryKind::managed, variable.size, cudaMemAttachGlobal, limit);
+    if (!made || !machine_.lend(variable.name, made->memory)) return nullptr;
+    return made->memory;
+}
+
 cudaError_t Software::allocate(void** address, std::size_t bytes) {
     const Lock locked = lock();
     return make(MemoryKind::device, bytes, 0, address);
 }
 
+// Memory that a graph allocates is there as long as the program.
 cudaError_t Software::release(void* address) {
     const Lock locked = lock();
+    if (current_stream_->capture) return cudaSuccess;
     return free(address, MemoryKind::device, MemoryKind::device);
 }
 

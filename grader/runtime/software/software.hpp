@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -47,6 +48,7 @@ class Software final : public Backend {
     void failed(const char* function, cudaError_t error, const Place* place) override;
     void unsupported(const char* function) override;
     void looked(cudaError_t error) override;
+    void* place_managed(const Variable& variable) override;
 
     // ---- for the functions of this back end
     // First thing in any function. A kernel that broke the device has broken all that comes later.
@@ -69,6 +71,8 @@ class Software final : public Backend {
     cudaError_t submit(decltype(Work::what) what, const Place* place = nullptr);
     cudaError_t judge_work(const decltype(Work::what)& what, Why* why) const;
     cudaError_t perform(const Work& work);
+
+    // A graph's work, done now, in an order that its edges allow.
     cudaError_t run(const CUgraphExec_st& graph);
 
     // Null for what is no stream; the default streams have objects too.
@@ -80,6 +84,10 @@ class Software final : public Backend {
     bool knows(Handle handle) const {
         return handles_.count(handle) != 0;
     }
+    // Graphs that the program holds, by handle; null for what is none.
+    std::shared_ptr<CUgraph_st> graph(cudaGraph_t handle) const;
+    cudaGraph_t keep_graph(std::shared_ptr<CUgraph_st> graph);
+    void drop_graph(cudaGraph_t handle) { graphs_.erase(handle); }
     void keep(const void* handle) { handles_.insert(handle); }
     void forget(const void* handle) { handles_.erase(handle); }
     // A stream's work goes into a graph from now on.
@@ -110,7 +118,8 @@ class Software final : public Backend {
     std::recursive_mutex mutex_;
     Machine machine_;
     MemoryMap memory_;
-    std::set<const void*> handles_;  // of events, graphs and pools
+    std::set<const void*> handles_;  // of events, instantiated graphs and pools
+    std::map<cudaGraph_t, std::shared_ptr<CUgraph_st>> graphs_;
     CUstream_st legacy_, per_thread_;
     std::set<CUstream_st*> streams_;  // the program's own
     unsigned long long ids_ = 2;

@@ -2,6 +2,7 @@
 //
 // Every function that can fail returns null or 1 and leaves one sentence for simt_error(). Strings that a function
 // returns stay valid until the next call on the same thread.
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -149,6 +150,18 @@ int simt_read(simt::Device* device, std::uint64_t from, std::uint64_t bytes, voi
 // Address of a module's variable; 0 and an error where there is none.
 std::uint64_t simt_variable(simt::Device* device, const char* name) {
     return guarded([&] { return device->variable_address(name); }, std::uint64_t{0});
+}
+
+// A module's variable whose bytes lie in the caller's memory from now on, for the host to see, with what it holds.
+int simt_lend_variable(simt::Device* device, const char* name, void* memory) {
+    return guarded(
+        [&] {
+            simt::Region* region = device->memory().nearest(device->variable_address(name));
+            std::memcpy(memory, region->data, region->size);
+            region->data = static_cast<std::byte*>(memory);
+            return 0;
+        },
+        1);
 }
 
 // JSON: a list with one object a launch since the last report.
