@@ -38,6 +38,8 @@ _WORDS = {
     "cos": "the cosine of {0}",
     "atom": "{0} + {1}",
     "red": "{0} + {1}",
+    "mma": "a product of matrices",
+    "wmma": "a product of matrices",
 }
 
 
@@ -86,11 +88,13 @@ def _number(value: float) -> str:
 
 
 def _cause(operation: str, operands: Sequence[float]) -> str:
-    """Which of the usual causes it is: infinities, zero_by_zero, zero_times, root, logarithm, or other."""
+    """Which of the usual causes it is: infinities, zero_by_zero, zero_times, root, logarithm, product, or other."""
     base = operation.split(".", maxsplit=1)[0]
     infinite = [math.isinf(operand) for operand in operands]
     if base in ("sqrt", "rsqrt"):
         return "root"
+    if base in ("mma", "wmma"):
+        return "product"
     if base == "lg2":
         return "logarithm"
     if base == "div":

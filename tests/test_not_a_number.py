@@ -69,6 +69,7 @@ def test_the_line_that_made_it_is_told(built: Build, kernel: str) -> None:
         ("masked_row", "(−∞) − (−∞)", "infinities"),
         ("nothing_by_nothing", "0 / 0", "zero_by_zero"),
         ("through_halves", "∞ − ∞", "infinities"),
+        ("zero_rows", "a product of matrices", "product"),
     ],
 )
 def test_what_was_computed_is_told(built: Build, kernel: str, origin: str, cause: str) -> None:

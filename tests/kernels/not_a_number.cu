@@ -3,6 +3,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#include <mma.h>
 
 // A row that is masked altogether: its maximum is -inf.
 __global__ void masked_row(const float* x, float* out, int n) {
@@ -69,6 +70,54 @@ __global__ void added_later(const float* x, float* out, int n) {
     out[i] = total;
 }
 
+__global__ void zero_rows(const float* x, float* out, int n) {
+    __shared__ __align__(32) __half a[256], b[256];
+    __shared__ __align__(32) float c[256];
+    const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    for (int k = t; k < 256; k += 64) {
+        a[k] = __float2half(k / 16 == 3 ? INFINITY : 0.5f);
+        b[k] = __float2half(k % 16 == 5 ? 0.0f : 1.0f);
+    }
+    __syncthreads();
+    if (t < 32) {
+        nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, nvcuda::wmma::row_major> left;
+        nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, 16, 16, 16, __half, nvcuda::wmma::row_major> right;
+        nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> sum;
+        nvcuda::wmma::fill_fragment(sum, 0.0f);
+        nvcuda::wmma::load_matrix_sync(left, a, 16);
+        nvcuda::wmma::load_matrix_sync(right, b, 16);
+        nvcuda::wmma::mma_sync(sum, left, right, sum);  // origin
+        nvcuda::wmma::store_matrix_sync(c, sum, 16, nvcuda::wmma::mem_row_major);
+    }
+    __syncthreads();
+    out[i] = 2.0f * c[(3 + t / 48) * 16 + t % 16] + x[i];
+}
+
+__global__ void through_a_product(const float* x, float* out, int n) {
+    __shared__ __align__(32) __half a[256], b[256];
+    __shared__ __align__(32) float c[256];
+    const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    const float far = x[i] > -100.0f ? INFINITY : 0.0f;
+    const float lost = far - far;  // origin
+    for (int k = t; k < 256; k += 64) {
+        a[k] = __float2half(k == 17 ? lost : 1.0f);
+        b[k] = __float2half(1.0f);
+    }
+    __syncthreads();
+    if (t < 32) {
+        nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, nvcuda::wmma::row_major> left;
+        nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, 16, 16, 16, __half, nvcuda::wmma::row_major> right;
+        nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> sum;
+        nvcuda::wmma::fill_fragment(sum, 0.0f);
+        nvcuda::wmma::load_matrix_sync(left, a, 16);
+        nvcuda::wmma::load_matrix_sync(right, b, 16);
+        for (int round = 0; round < 2; ++round) nvcuda::wmma::mma_sync(sum, left, right, sum);
+        nvcuda::wmma::store_matrix_sync(c, sum, 16, nvcuda::wmma::mem_row_major);
+    }
+    __syncthreads();
+    out[i] = c[t];
+}
+
 // The maximum drops what is no number, and another value never arrives anywhere.
 __global__ void dropped(const float* x, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -93,5 +142,7 @@ ENTRY(root_of_a_difference)
 ENTRY(through_halves)
 ENTRY(by_an_atomic)
 ENTRY(added_later)
+ENTRY(zero_rows)
+ENTRY(through_a_product)
 ENTRY(dropped)
 ENTRY(given)

@@ -174,14 +174,39 @@ NanOrigins::Rule NanOrigins::rule_for(const std::string& name) {
     return {};
 }
 
+// `wmma.mma.m16n16k16.f32.f16.f16.f32`: the shape, then D, A, B and C.
+NanOrigins::Rule NanOrigins::rule_for_product(const std::string& name) {
+    const std::vector<std::string_view> parts = parts_of(name);
+    const Operation* operation = operations().find(name);
+    if (!operation || parts.size() < 6) return {};
+    const auto packed = [&](std::size_t from_end) {  // as they lie in a register
+        const FloatKind kind = kind_of(parts[parts.size() - from_end]);
+        return kind == FloatKind::f16 ? FloatKind::f16_pair : kind == FloatKind::bf16 ? FloatKind::bf16_pair : kind;
+    };
+    Rule rule{packed(4), packed(3)};
+    rule.added = packed(1);
+    if (rule.from == FloatKind::none) rule.from = FloatKind::f32;  // tf32
+    rule.registers = static_cast<std::uint8_t>(
+        std::ranges::count_if(operation->operands, [](char kind) { return kind == 'w' || kind == 'W'; }));
+    rule.sources = static_cast<std::uint8_t>(
+        std::ranges::count_if(operation->operands, [](char kind) { return kind == 'r' || kind == 'R'; }));
+    return rule.added == FloatKind::none ? Rule{} : rule;
+}
+
 NanOrigins::NanOrigins(const Program& program) {
-    for (const std::string& name : program.op_names) rules_.push_back(rule_for(name));
+    for (const std::string& name : program.op_names)
+        rules_.push_back(name.starts_with("mma.") || name.starts_with("wmma.mma.") ? rule_for_product(name)
+                                                                                   : rule_for(name));
 }
 
 void NanOrigins::run(Warp& warp, const Instruction& instruction) {
     const Rule rule = rules_[instruction.text];
     if (rule.to == FloatKind::none || instruction.run == report_unsupported) {
         instruction.run(warp, instruction);
+        return;
+    }
+    if (rule.added != FloatKind::none) {
+        run_product(warp, instruction, rule);
         return;
     }
     Before before;
@@ -221,6 +246,46 @@ std::uint32_t NanOrigins::mark_of(Warp& warp, const Instruction& instruction, in
         origins_.push_back({instruction.site, instruction.text, warp.block->linear, thread_in_block(warp, lane),
                             warp.block->launch->grid, warp.block->launch->block, operands});
     return found->second;
+}
+
+// An element of D takes over the number of its own element of C, else the first one that is found in A or B: of which
+// row or column a NaN came in does not matter for the line that made it.
+void NanOrigins::run_product(Warp& warp, const Instruction& instruction, const Rule& rule) {
+    const std::uint32_t* operands = warp.frame->function->operand_lists.data() + instruction.operand[0];
+    const int halves = is_pair(rule.to) ? 2 : 1;
+    const auto bits_at = [&](std::uint32_t operand, FloatKind kind, int lane, int half) {
+        return element(kind, warp.source<std::byte>(operand) + slot_bytes(kind) * static_cast<std::size_t>(lane), half);
+    };
+    const int added = rule.added == rule.to               ? rule.registers
+                      : rule.added == FloatKind::f16_pair ? rule.registers / 2
+                                                          : rule.registers * 2;
+    std::vector<std::uint64_t> factors, sums;  // those that are NaN
+    for (int i = 0; i < rule.sources; ++i) {
+        const bool is_sum = i >= rule.sources - added;
+        const FloatKind kind = is_sum ? rule.added : rule.from;
+        for (int lane = 0; lane < kLanes; ++lane)
+            for (int half = 0; half < (is_pair(kind) ? 2 : 1); ++half) {
+                const std::uint64_t bits = bits_at(operands[rule.registers + i], kind, lane, half);
+                if (is_sum && rule.added == rule.to)
+                    sums.push_back(bits);
+                else if (is_nan(kind, bits))
+                    factors.push_back(marked(rule.to, number_in(kind, bits)));
+            }
+    }
+    instruction.run(warp, instruction);
+    for_each_lane(warp.mask, [&](int lane) {
+        for (int i = 0; i < rule.registers * halves; ++i) {
+            auto* slot = warp.destination<std::byte>(operands[i / halves]) +
+                         slot_bytes(rule.to) * static_cast<std::size_t>(lane);
+            if (!is_nan(rule.to, element(rule.to, slot, i % halves))) continue;
+            const std::size_t own = static_cast<std::size_t>((i / halves * kLanes + lane) * halves + i % halves);
+            std::vector<std::uint64_t> bits = factors;
+            if (own < sums.size() && is_nan(rule.to, sums[own])) bits.insert(bits.begin(), sums[own]);
+            const std::uint32_t number = mark_of(warp, instruction, lane, {}, bits, rule.to);
+            if (number != 0 && number < format_of(rule.to).payload)
+                set_element(rule.to, slot, i % halves, marked(rule.to, number));
+        }
+    });
 }
 
 void NanOrigins::mark_registers(Warp& warp, const Instruction& instruction, const Rule& rule, const Before& before) {

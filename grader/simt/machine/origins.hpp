@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "access.hpp"
+#include "launch.hpp"
 
 namespace simt {
 
@@ -44,10 +45,14 @@ class NanOrigins {
         std::uint8_t first = 1, sources = 0;  // operands
         bool atomic = false;                  // what it makes lies in memory, in this window
         Window window = Window::generic;
+        FloatKind added = FloatKind::none;  // of a product of matrices: what C holds
+        std::uint8_t registers = 0;         // of its D
     };
     struct Before;
 
     static Rule rule_for(const std::string& name);
+    static Rule rule_for_product(const std::string& name);
+    void run_product(Warp& warp, const Instruction& instruction, const Rule& rule);
     void mark_registers(Warp& warp, const Instruction& instruction, const Rule& rule, const Before& before);
     void mark_memory(Warp& warp, const Instruction& instruction, const Rule& rule, const Before& before);
     std::uint32_t mark_of(Warp& warp, const Instruction& instruction, int lane, const std::vector<double>& operands,
@@ -57,5 +62,13 @@ class NanOrigins {
     std::vector<Origin> origins_;
     std::map<std::pair<std::uint16_t, std::uint16_t>, std::uint32_t> numbers_;  // by site and text
 };
+
+// Runs an instruction for the lanes of Warp::mask, and marks NaNs where somebody asks for that.
+inline void execute(Warp& warp, const Instruction& instruction) {
+    if (NanOrigins* const origins = warp.block->launch->origins)
+        origins->run(warp, instruction);
+    else
+        instruction.run(warp, instruction);
+}
 
 }  // namespace simt

@@ -29,13 +29,13 @@ enum class Outcome : std::uint8_t { done, waiting, turn_over, stopped };
 // ---- warps --------------------------------------------------------------------------------------------------------
 
 void run_straight(Warp& warp, const Instruction* at, const Instruction* end, LaneMask lanes) {
-    NanOrigins* const origins = warp.block->launch->origins;
+    const bool follow = warp.block->launch->origins != nullptr;
     for (; at != end; ++at) {
         const LaneMask mask = guarded(warp, *at, lanes);
         if (mask == 0) continue;
         warp.set_mask(mask);
-        if (origins)
-            origins->run(warp, *at);
+        if (follow)
+            execute(warp, *at);
         else
             at->run(warp, *at);
     }

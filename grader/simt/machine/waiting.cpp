@@ -7,6 +7,7 @@
 
 #include "groups.hpp"
 #include "launch.hpp"
+#include "origins.hpp"
 
 namespace simt {
 namespace {
@@ -92,7 +93,7 @@ void run_collective(Warp& warp, const Block& block, LaneMask lanes, LaneMask mas
     if (block.whole_warp) {
         report_lacking(warp, instruction, lanes);
         warp.set_mask(lanes);
-        instruction.run(warp, instruction);
+        execute(warp, instruction);
         return;
     }
     if (const LaneMask strangers = lanes & ~mask) report_mask(warp, instruction, strangers, mask, "caller", strangers);
@@ -103,7 +104,7 @@ void run_collective(Warp& warp, const Block& block, LaneMask lanes, LaneMask mas
     }
     if (!block.is_warp_barrier) share(warp, lanes);
     warp.set_mask(lanes);
-    instruction.run(warp, instruction);
+    execute(warp, instruction);
 }
 
 // Lets all that wait together with `first` go on. Lanes that called the function from different places have frames of
