@@ -100,19 +100,21 @@ void add_products(const SumModel& model, const float* a, const std::int32_t* a_e
     }
 }
 
-// What comes of infinities and NaN, in whatever order they are added; null where all is finite.
+// False where one of the numbers is infinite or a NaN: `sum` is then what comes of those, in whatever order they are
+// added.
 template <Number AB, Number C>
-const float* special_sum(const std::uint32_t* a, const std::uint32_t* b, int depth, std::uint32_t c, float& result) {
-    result = number_of<C>(c);
-    bool special = !std::isfinite(result);
-    if (!special) result = 0;
+bool is_finite_sum(const std::uint32_t* a, const std::uint32_t* b, int depth, std::uint32_t c, double& sum) {
+    const float added = number_of<C>(c);
+    bool finite = std::isfinite(added);
+    float total = finite ? 0.0f : added;
     for (int k = 0; k < depth; ++k) {
         const float left = number_of<AB>(a[k]), right = number_of<AB>(b[k]);
         if (std::isfinite(left) && std::isfinite(right)) continue;
-        special = true;
-        result += left * right;
+        finite = false;
+        total += left * right;
     }
-    return special ? &result : nullptr;
+    if (!finite) sum = total;
+    return finite;
 }
 
 template <Number D>
@@ -120,6 +122,11 @@ std::uint32_t special_bits(float value) {
     if constexpr (D == Number::f16) return bits_of<F16>(value);
     if (value != value) return 0x7fffffff;
     return value > 0 ? 0x7f800000 : 0xff800000;
+}
+
+template <Number D>
+std::uint32_t rounded(double sum) {
+    return D == Number::f16 ? unsigned_zero(to_f16(sum)) : to_f32(sum);
 }
 
 // .satfinite: infinities become the largest number, NaN +0.
@@ -143,24 +150,23 @@ void multiply_alike(const SumModel& model, const std::uint32_t* a, const std::ui
     take_apart<AB>(b_across.data(), b_apart);
     constexpr int deepest = AB == Number::tf32 && N == 16 ? 4 : K;  // of wmma, ptxas makes two products for any target
     const int step = std::min(deepest, model.bytes_a_step / bytes_of(AB));
-    bool special = a_apart.special || b_apart.special;
+    const bool special = a_apart.special || b_apart.special;
     for (int m = 0; m < M; ++m) {
-        alignas(64) std::array<double, N> sum;
-        Apart<N> added;
-        take_apart<C>(c + m * N, added);
-        special |= added.special;
+        std::uint32_t* row = d + m * N;
+        std::copy_n(c + m * N, N, row);
         for (int k = 0; k < K; k += step) {
-            if (k > 0) take_apart<C>(d + m * N, added);
+            alignas(64) std::array<double, N> sum;
+            Apart<N> added;
+            take_apart<C>(row, added);
             add_products<N>(model, a_apart.significand.data() + m * K + k, a_apart.exponent.data() + m * K + k,
                             b_apart.significand.data() + k * N, b_apart.exponent.data() + k * N, step, added,
                             sum.data());
+            const bool finite = !special && !added.special;
             for (std::size_t n = 0; n < N; ++n)
-                d[m * N + n] = C == Number::f16 ? unsigned_zero(to_f16(sum[n])) : to_f32(sum[n]);
+                row[n] = finite || is_finite_sum<AB, C>(a + m * K + k, b + n * K + k, step, row[n], sum[n])
+                             ? rounded<C>(sum[n])
+                             : special_bits<C>(static_cast<float>(sum[n]));
         }
-    }
-    for (int i = 0; special && i < M * N; ++i) {
-        float value;
-        if (special_sum<AB, C>(a + i / N * K, b + i % N * K, K, c[i], value)) d[i] = special_bits<C>(value);
     }
 }
 
