@@ -1,6 +1,6 @@
 """A vocabulary for correct kernels: tests/kernels/FOLDER/TOPIC.cu holds them, TOPIC.py beside it says what they make.
 
-    kernels = Kernels(__file__)
+    kernels = Kernels(__file__)               # targets=(75, 80, 90) where nvcc makes something else of each
 
     @kernels.entry(whole_numbers(128))
     def warp_sums(x):                             # the entry is warp_sums_entry(const int* x, int* out, int n, stream)
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from grader.build import build
+from grader.build import DEFAULT_TARGET, build
 from grader.simt.software import RunResult, SoftwareGPU
 from tests.kernel_runs import SCHEDULES, BufferSpec, Schedule, plan_of, run_plan
 
@@ -53,16 +53,16 @@ class CorrectKernel:
     def __str__(self) -> str:
         return f"{self.source.stem}-{self.name}"
 
-    def assert_right(self) -> None:
+    def assert_right(self, target: int = DEFAULT_TARGET) -> None:
         """Right values and no finding under every schedule; on one device, so that a run must leave it as it was."""
-        for schedule, result, out in self.runs():
+        for schedule, result, out in self.runs(target):
             assert result.findings == [], schedule
             assert torch.equal(self._ordered(out), self._ordered(self.right.flatten())), schedule
             assert sorted(result.printed.splitlines()) == sorted(self.printed.splitlines()), schedule
 
-    def runs(self) -> Iterator[tuple[Schedule, RunResult, torch.Tensor]]:
+    def runs(self, target: int = DEFAULT_TARGET) -> Iterator[tuple[Schedule, RunResult, torch.Tensor]]:
         """Each schedule with what was found, and the result."""
-        built = build(self.source)
+        built = build(self.source, target=target)
         buffers = [
             BufferSpec("x", "in", self.x.numel(), self.x.dtype),
             BufferSpec("out", "out", self.right.numel(), self.right.dtype),
@@ -80,11 +80,12 @@ class CorrectKernel:
 
 
 class Kernels(list[CorrectKernel]):
-    """The kernels of the .cu file beside `module`."""
+    """The kernels of the .cu file beside `module`, and the architectures (times ten) that they are compiled for."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, *, targets: Sequence[int] = (DEFAULT_TARGET,)) -> None:
         super().__init__()
         self.source = Path(module).with_suffix(".cu")
+        self.targets = tuple(targets)
 
     def add(
         self,

@@ -9,11 +9,12 @@ import pytest
 from tests.correct_kernels import CorrectKernel, Kernels, kernels_in
 
 FILES = kernels_in("correct")
+RUNS = [(kernel, target) for kernels in FILES for kernel in kernels for target in kernels.targets]
 
 
-@pytest.mark.parametrize("kernel", [kernel for kernels in FILES for kernel in kernels], ids=str)
-def test_a_correct_kernel_is_right_and_nothing_is_found(kernel: CorrectKernel) -> None:
-    kernel.assert_right()
+@pytest.mark.parametrize(("kernel", "target"), RUNS, ids=str)
+def test_a_correct_kernel_is_right_and_nothing_is_found(kernel: CorrectKernel, target: int) -> None:
+    kernel.assert_right(target)
 
 
 def test_a_wrong_result_is_not_taken_for_right() -> None:

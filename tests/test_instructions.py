@@ -9,6 +9,7 @@ import pytest
 from grader.simt.machine import operation_names
 from tests.instructions import (
     approximations,
+    asynchronous,
     atomics,
     barriers,
     bit_operations,
@@ -40,6 +41,7 @@ CASES: list[Case] = [
     *warps.CASES,
     *barriers.CASES,
     *matrices.CASES,
+    *asynchronous.CASES,
     *control.CASES,
     *undefined.CASES,
 ]

@@ -14,7 +14,15 @@ from typing import Any
 
 from grader.simt.ptx import TYPE_BITS
 
-_ACCESS = {"ld": "load", "st": "store", "atom": "atomic", "red": "atomic", "ldmatrix": "load", "stmatrix": "store"}
+_ACCESS = {
+    "ld": "load",
+    "st": "store",
+    "atom": "atomic",
+    "red": "atomic",
+    "cp": "load",
+    "ldmatrix": "load",
+    "stmatrix": "store",
+}
 _MATRIX = frozenset({"wmma", "ldmatrix", "stmatrix"})
 _WAVEFRONTS, _SECTORS = "memory_l1_wavefronts_shared", "memory_l2_theoretical_sectors_global"
 

@@ -155,6 +155,7 @@ class Execution:
             workers=schedule.workers or (1 if threads < _SMALL else len(os.sched_getaffinity(0))),
             warp_budget=schedule.budgets.warp,
             launch_budget=schedule.budgets.launch,
+            cooperative=launch.cooperative,
             **options,
         )
         for report in reports:

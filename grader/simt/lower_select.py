@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.simt import lower_choices, lower_control, lower_matrix, lower_memory, lower_moves, ptx
+from grader.simt import (
+    lower_asynchronous,
+    lower_choices,
+    lower_control,
+    lower_matrix,
+    lower_memory,
+    lower_moves,
+    ptx,
+)
 from grader.simt.code import Op
 from grader.simt.lower_function import FunctionLowering, Unfit
 from grader.simt.lower_layout import Layout
@@ -35,7 +43,12 @@ _HANDLERS = {
     "ldmatrix": lower_matrix.ldmatrix,
     "stmatrix": lower_matrix.stmatrix,
     "movmatrix": lower_matrix.movmatrix,
+    "cp": lower_asynchronous.cp,
+    "mbarrier": lower_asynchronous.mbarrier,
+    "createpolicy": lower_asynchronous.createpolicy,
 }
+# Hints, and order between ways to memory of which we have but one.
+_CHANGES_NOTHING = ("prefetch", "pmevent", "applypriority.", "griddepcontrol.", "fence.proxy.", "fence.mbarrier_init.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +90,7 @@ def _select(lowering: FunctionLowering, instruction: ptx.Instruction, module: Mo
     code = lowering.code
     start = len(code.ops)
     opcode = instruction.opcode
-    if opcode.startswith(("prefetch", "pmevent")):  # changes no value
+    if opcode.startswith(_CHANGES_NOTHING):
         return start
     guard = instruction.guard
     lowering.guard = 0 if guard is None else 1 + 2 * guard.number + instruction.negated

@@ -37,6 +37,7 @@ class _Options(ctypes.Structure):
         ("trace_block", ctypes.c_uint64),
         ("trace_thread", ctypes.c_uint32),
         ("trace_most", ctypes.c_uint32),
+        ("cooperative", ctypes.c_uint32),
     )
 
 
@@ -188,15 +189,16 @@ class Machine:
         launch_budget: int,
         blocks: Sequence[int] = (),
         watched: tuple[int, int, int] | None = None,
+        cooperative: bool = False,
     ) -> None:
         """Runs a kernel to its end. Budgets count warp instructions; 0 is no bound.
 
         `blocks` are the linear indices of those that run, none for all. `watched` is the block and thread, linear too,
-        whose accesses `trace` tells, and the most of them.
+        whose accesses `trace` tells, and the most of them. Blocks of a `cooperative` launch may wait for each other.
         """
         chosen = (ctypes.c_uint64 * len(blocks))(*blocks)
         orders = (ORDERS[order], workers, seed, warp_budget, launch_budget)
-        options = _Options(*orders, chosen, len(blocks), *(watched or (0, 0, 0)))
+        options = _Options(*orders, chosen, len(blocks), *(watched or (0, 0, 0)), cooperative)
         arguments = (kernel.encode(), _triple(grid), _triple(block), shared, parameters, len(parameters))
         self._do("simt_launch", *arguments, ctypes.byref(options))
 

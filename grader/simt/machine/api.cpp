@@ -43,6 +43,7 @@ struct simt_launch_options {
     std::uint64_t block_count;
     std::uint64_t trace_block;  // whose thread's accesses are noted, `trace_most` at most
     std::uint32_t trace_thread, trace_most;
+    std::uint32_t cooperative;  // 0 or 1
 };
 
 const char* simt_error() {
@@ -126,7 +127,8 @@ int simt_launch(simt::Device* device, const char* kernel, const std::uint32_t gr
                             {options->blocks, options->blocks + options->block_count},
                             options->trace_block,
                             options->trace_thread,
-                            options->trace_most});
+                            options->trace_most,
+                            options->cooperative != 0});
             return 0;
         },
         1);

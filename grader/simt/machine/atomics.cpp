@@ -4,6 +4,7 @@
 // follows its order of blocks.
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "access.hpp"
 #include "half.hpp"
@@ -92,7 +93,8 @@ struct AddPair {
     }
 };
 
-// The word at one lane's address, between its bounds and checked; null after a report.
+// The word at one lane's address, between its bounds and checked. `body` says whether it has changed the word: a swap
+// that found something else publishes nothing.
 template <class Body>
 void at_lane(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address, Window window,
              std::uint32_t bytes, AccessKind kind, Body&& body) {
@@ -106,8 +108,10 @@ void at_lane(Warp& warp, const Instruction& instruction, int lane, std::uint64_t
     }
     const RangeLock lock(warp, *place.region, place.offset, bytes);
     check_piece(warp, instruction, *place.region, place.offset, bytes, lane, kind, false, nullptr);
-    exchange(warp, lane, *place.region, address, instruction);
-    body(memory);
+    if (body(memory))
+        exchange(warp, lane, *place.region, address, instruction);
+    else
+        learn(warp, lane, *place.region, address);
 }
 
 template <class Body>
@@ -123,7 +127,8 @@ void in_turn(const Warp& warp, Body&& body) {
     }
 }
 
-// `compute(old, lane)` gives the new value; the old one goes to operand 0 where there is a result.
+// `compute(old, lane)` gives the new value, or none where the word stays; the old one goes to operand 0 where there is
+// a result.
 template <Window W, class T, class Compute>
 void atomic(Warp& warp, const Instruction& instruction, bool has_result, AccessKind kind, Compute&& compute) {
     const Access access = access_of(warp, instruction, instruction.operand[has_result ? 1 : 0], sizeof(T));
@@ -135,12 +140,13 @@ void atomic(Warp& warp, const Instruction& instruction, bool has_result, AccessK
         at_lane(warp, instruction, lane, access.address(lane), W, sizeof(T), kind, [&](std::byte* memory) {
             T old;
             std::memcpy(&old, memory, sizeof old);
-            const T fresh = compute(old, lane);
-            std::memcpy(memory, &fresh, sizeof fresh);
+            const std::optional<T> fresh = compute(old, lane);
+            if (fresh) std::memcpy(memory, &*fresh, sizeof *fresh);
             if constexpr (sizeof(T) == sizeof(Bits<T>))
                 result[static_cast<std::size_t>(lane)] = std::bit_cast<Bits<T>>(old);
             else
                 result[static_cast<std::size_t>(lane)] = old;
+            return fresh.has_value();
         });
     });
     if (has_result) warp.assign(instruction.operand[0], result.data());
@@ -184,7 +190,8 @@ void compare_and_swap(Warp& warp, const Instruction& instruction) {
     const auto* expected = warp.source<Bits<T>>(instruction.operand[2]);
     const auto* wanted = warp.source<Bits<T>>(instruction.operand[3]);
     atomic<W, T>(warp, instruction, true, AccessKind::atomic, [&](T old, int lane) {
-        return old == operand_value<T>(expected, lane) ? operand_value<T>(wanted, lane) : old;
+        const bool found = old == operand_value<T>(expected, lane);
+        return found ? std::optional(operand_value<T>(wanted, lane)) : std::nullopt;
     });
 }
 

@@ -227,7 +227,7 @@ void add_bit_operations(OperationTable& table) {
     table.add("mov.globaltimer", "W", nanoseconds<std::uint64_t, 0>);
     table.add("mov.globaltimer_lo", "w", nanoseconds<Word, 0>);
     table.add("mov.globaltimer_hi", "w", nanoseconds<Word, 32>);
-    table.add("nanosleep.u32", "r", [](Warp&, const Instruction&) {});
+    table.add("nanosleep.u32", "r", [](Warp& warp, const Instruction&) { warp.resting = true; });
 }
 
 }  // namespace simt

@@ -17,8 +17,21 @@ struct Marks {
     Cell block_many;  // several warps of this block; 0 where not made yet
     Cell grid_many;   // several blocks
     Cell floor;       // below: ordered before this access for certain
-    Cell strong;      // kCellAtomic for an access that may meet others of its kind
+    Cell strong;  // kCellAtomic for an access that may meet others of its kind, kCellBlockOnly if of its block alone
 };
+
+constexpr Cell kCellFlags = kCellAtomic | kCellBlockOnly;
+
+// Of two accesses that one cell stands for: atomic if both are, for one block alone if one of them is.
+constexpr Cell flags_of_both(Cell a, Cell b) {
+    const Cell atomic = a & b & kCellAtomic;
+    static_assert(kCellBlockOnly == kCellAtomic << 1);
+    return atomic | ((a | b) & (atomic << 1));
+}
+
+Cell in_flight_cell(const Warp& warp, int lane) {
+    return kFirstInFlight + (warp.number << kCellShift | static_cast<Cell>(lane));
+}
 
 Marks marks_for(Warp& warp, const Instruction& instruction, const Region& region) {
     ThreadBlock& block = *warp.block;
@@ -30,7 +43,8 @@ Marks marks_for(Warp& warp, const Instruction& instruction, const Region& region
         warp.last_stamp = warp.stamp;
         warp.instructions += kCostOfStamp;
     }
-    const Cell strong = instruction.strength.ordered ? kCellAtomic : 0;
+    const Strength strength = instruction.strength;
+    const Cell strong = strength.ordered ? kCellAtomic | (strength.block_only ? kCellBlockOnly : 0) : 0;
     return {warp.stamp << kCellShift | strong,
             (warp.stamp + 1) << kCellShift | strong,
             block.many_stamp == 0 ? 0 : block.many_stamp << kCellShift | strong,
@@ -134,8 +148,28 @@ class PieceCheck {
         return true;
     }
 
+    // A copy to these cells, as `cells`; but one that changes nothing still races with whoever reads.
+    void copied_to(std::uint32_t first, std::uint32_t count, int lane, bool same) {
+        for (std::uint32_t k = first; k < first + count; ++k) {
+            const Cell reader = page_.reader[k];
+            if (same && !ordered(reader, lane)) race(k, lane, reader, page_.reader_site[k], false);
+            write(k, lane, same);
+        }
+    }
+
+    // The byte at `offset` in the page was changed while it was being copied.
+    void overwritten(std::uint32_t offset, int lane) {
+        const std::uint32_t k = offset >> page_.shift;
+        race(k, lane, page_.writer[k], page_.writer_site[k], true, "overwritten");
+    }
+
   private:
-    Stamp stamp(Cell cell) const { return warp_.block->launch->device->stamps()[cell >> kCellShift]; }
+    Stamp stamp(Cell cell) const {
+        if (cell < kFirstInFlight) return warp_.block->launch->device->stamps()[cell >> kCellShift];
+        Stamp flight{static_cast<std::uint32_t>(warp_.block->linear), kNoOrder, kNoOrder, 0, Reach::in_flight};
+        flight.warp = static_cast<std::uint16_t>((cell - kFirstInFlight) >> kCellShift);
+        return flight;
+    }
 
     // Are all these cells older than the last synchronisation, or the accessing lane's own? (`never_own`: older.) Cells
     // of one stamp, which is what a row that another warp or block touched looks like, are judged together.
@@ -172,10 +206,10 @@ class PieceCheck {
         }
         if (odd) return mixed == 0 && row_replaced(first, count, lanes, mine);
         for (std::uint32_t k = 0; k < count; ++k) {
-            const Cell own = mine + lanes[k], both_strong = reader[k] & own & kCellAtomic;
+            const Cell own = mine + lanes[k], flags = flags_of_both(reader[k], own);
             const bool old = reader[k] < floor, ours = reader[k] - stamp < kFirstCell;
             const bool another = ours & (((reader[k] ^ own) & kCellLane) != 0);
-            reader[k] = old ? own : (((another ? warp : reader[k]) & ~kCellAtomic) | both_strong);
+            reader[k] = old ? own : (((another ? warp : reader[k]) & ~kCellFlags) | flags);
             site[k] = old | another ? instruction_.site : site[k];
         }
         page_.newest_reader = std::max({page_.newest_reader, warp, mine | kCellLane});
@@ -212,6 +246,7 @@ class PieceCheck {
         for (std::uint32_t k = 0; k < count; ++k) {
             const auto foreign = [&](Cell cell) { return cell >= marks_.floor && cell != mine + lanes[k]; };
             if (!foreign(page_.writer[first + k]) && !foreign(page_.reader[first + k])) continue;
+            if (page_.writer[first + k] >= kFirstInFlight) return false;
             if (!page_.all_valid((first + k) << page_.shift, bytes)) return false;
             if (std::memcmp(held + std::size_t{k} * bytes, stored + std::size_t{k} * bytes, bytes) != 0) return false;
         }
@@ -235,10 +270,10 @@ class PieceCheck {
 
     // Are both accesses of the kind that may meet: atomic, or at least relaxed, for each other?
     bool may_meet(Cell cell, bool both_write) const {
-        if (!(cell & marks_.strong)) return false;
+        if (!(cell & marks_.strong & kCellAtomic)) return false;
         const Stamp then = stamp(cell);
         const bool here = then.reach != Reach::grid && then.block == warp_.block->linear;
-        if (instruction_.strength.block_only && !here) return false;
+        if (((cell | marks_.strong) & kCellBlockOnly) && !here) return false;
         // Lanes of one warp that rely on `volatile` rely on running in step, which no GPU promises any more. A flag in
         // global memory that some of them set and all of them poll is right in any order.
         const bool in_step = here && then.reach != Reach::block && then.warp == warp_.number;
@@ -266,23 +301,23 @@ class PieceCheck {
 
     // The cell for "those that `reader` stands for, and this warp".
     Cell wider(Cell reader) {
-        const Cell strong = reader & marks_.strong;
         const Stamp then = stamp(reader);
         const Cell many = then.reach == Reach::grid || then.block != warp_.block->linear ? marks_.grid_many
                           : then.reach == Reach::block || then.warp != warp_.number      ? block_many(warp_, marks_)
                                                                                          : marks_.warp_many;
-        return (many & ~kCellAtomic) | strong;
+        return (many & ~kCellFlags) | flags_of_both(reader, marks_.strong);
     }
 
     void write(std::uint32_t k, int lane, bool same) {
         const Cell mine = marks_.mine | static_cast<Cell>(lane);
         const Cell writer = page_.writer[k], reader = page_.reader[k];
+        same &= writer < kFirstInFlight;
         if (!same && !may_meet(writer, true) && !ordered(writer, lane))
             race(k, lane, writer, page_.writer_site[k], true);
         else if (!same && !may_meet(reader, false) && !ordered(reader, lane))
             race(k, lane, reader, page_.reader_site[k], false);
         // A thread's own atomic must not hide the plain store before it, which others may still come to meet.
-        if (marks_.strong && writer + kCellAtomic == mine) return;
+        if (marks_.strong && writer == (mine & ~kCellFlags)) return;
         page_.writer[k] = mine;
         page_.writer_site[k] = instruction_.site;
         page_.newest_writer = std::max(page_.newest_writer, mine);
@@ -306,14 +341,16 @@ class PieceCheck {
         finding.other_site = site;
         finding.other_atomic = other & kCellAtomic;
         finding.between_blocks = then.reach == Reach::grid || then.block != warp_.block->linear;
-        finding.other_known = then.reach == Reach::thread;
+        finding.other_known = then.reach == Reach::thread || then.reach == Reach::in_flight;
+        if (then.reach == Reach::in_flight) finding.text = "in_flight";
         finding.other_block = then.reach == Reach::grid ? 0 : then.block;
         finding.other_thread = then.warp * kLanes + (other & kCellLane);
         return finding;
     }
 
-    void race(std::uint32_t k, int lane, Cell other, std::uint16_t site, bool other_write) {
+    void race(std::uint32_t k, int lane, Cell other, std::uint16_t site, bool other_write, const char* text = "") {
         Finding finding = with_other(describe(Fault::data_race, k), other, site);
+        if (*text) finding.text = text;
         finding.other_write = other_write;
         report(warp_, instruction_, lane, std::move(finding));
     }
@@ -374,6 +411,55 @@ void check_piece(Warp& warp, const Instruction& instruction, Region& region, std
     const bool same = stored && page.all_valid(from, bytes) && std::memcmp(region.data + offset, stored, bytes) == 0;
     check.cells(from >> page.shift, std::max(1u, bytes >> page.shift), lane, several, same);
     if (kind != AccessKind::read && kind != AccessKind::read_only) page.set_valid(from, bytes);
+}
+
+namespace {
+
+// Calls body(cell) for the writers of a piece of shared memory.
+template <class Body>
+void for_writers(Page& page, std::uint64_t offset, std::uint32_t bytes, Body&& body) {
+    const auto from = static_cast<std::uint32_t>(offset % kPageBytes);
+    for (std::uint32_t at = from; at < from + bytes; at += 1u << page.shift) body(page.writer[at >> page.shift]);
+}
+
+// Checks and notes a copy's store to shared memory.
+Page& store_copy(Warp& warp, const Instruction& instruction, std::uint64_t offset, std::uint32_t bytes, int lane,
+                 const std::byte* stored) {
+    Region& shared = *warp.block->shared;
+    Page& page = shared.shadow.page(offset);
+    const auto from = static_cast<std::uint32_t>(offset % kPageBytes);
+    const bool same = page.all_valid(from, bytes) && std::memcmp(shared.data + offset, stored, bytes) == 0;
+    PieceCheck check(warp, instruction, shared, page, offset - from, AccessKind::write);
+    check.copied_to(from >> page.shift, bytes >> page.shift, lane, same);
+    page.set_valid(from, bytes);
+    return page;
+}
+
+}  // namespace
+
+void put_in_flight(Warp& warp, const Instruction& instruction, std::uint64_t offset, std::uint32_t bytes, int lane,
+                   const std::byte* stored) {
+    Page& page = store_copy(warp, instruction, offset, bytes, lane, stored);
+    const Cell mark = in_flight_cell(warp, lane);
+    for_writers(page, offset, bytes, [mark](Cell& writer) { writer = mark; });
+    page.newest_writer = std::max(page.newest_writer, mark);
+    page.in_flight += 1;
+}
+
+void land(Warp& warp, const Instruction& instruction, std::uint64_t offset, std::uint32_t bytes, int lane,
+          const std::byte* stored) {
+    Page& page = warp.block->shared->shadow.page(offset);
+    const Cell mark = in_flight_cell(warp, lane);
+    for_writers(page, offset, bytes, [mark](Cell& writer) { writer = writer == mark ? 0 : writer; });
+    page.in_flight -= 1;
+    if (page.in_flight == 0) page.newest_writer = (warp.worker->next_stamp << kCellShift) - 1;  // none is larger
+    store_copy(warp, instruction, offset, bytes, lane, stored);
+}
+
+void report_overwritten(Warp& warp, const Instruction& instruction, Region& region, std::uint64_t offset, int lane) {
+    const auto in_page = static_cast<std::uint32_t>(offset % kPageBytes);
+    Page& page = region.shadow.page(offset);
+    PieceCheck(warp, instruction, region, page, offset - in_page, AccessKind::read).overwritten(in_page, lane);
 }
 
 void check_row(Warp& warp, const Instruction& instruction, Region& region, std::uint64_t offset, std::uint32_t bytes,

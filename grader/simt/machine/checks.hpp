@@ -30,6 +30,17 @@ void check_row(Warp& warp, const Instruction& instruction, Region& region, std::
 void check_piece(Warp& warp, const Instruction& instruction, Region& region, std::uint64_t offset, std::uint32_t bytes,
                  int lane, AccessKind kind, bool several, const std::byte* stored);
 
+// Bytes of shared memory that an asynchronous copy of `lane` will write: until it has come, whoever touches them races
+// with it. At most 16, naturally aligned. `stored` is what comes, as far as one knows: two that write the same are no
+// race, since cooperative groups let idle threads copy what another one copies too.
+void put_in_flight(Warp& warp, const Instruction& instruction, std::uint64_t offset, std::uint32_t bytes, int lane,
+                   const std::byte* stored);
+// The copy has come, and counts as a store now.
+void land(Warp& warp, const Instruction& instruction, std::uint64_t offset, std::uint32_t bytes, int lane,
+          const std::byte* stored);
+// The source of a copy in flight is no longer what it was.
+void report_overwritten(Warp& warp, const Instruction& instruction, Region& region, std::uint64_t offset, int lane);
+
 namespace detail {
 
 // The page, where it is one on which reading cannot be at fault; else null.

@@ -251,6 +251,7 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
     launch.floor = (spare_first_ != 0 ? spare_first_ : stamps_.frontier()) << kCellShift;
     if (options.order == Order::shuffled) shuffle(launch);
     launch.origins = origins_.get();
+    if (options.cooperative) launch.grid_workspace = fresh_grid_workspace();
     const std::uint64_t wanted =
         std::clamp<std::uint64_t>(origins_ ? 1 : options.workers, 1, std::min<std::uint64_t>(launch.blocks, 256));
     launch.parallel = wanted > 1;
@@ -262,6 +263,22 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
     launch.grid_stamp = take_stamp(launch, *workers[0], {0, 0, 0, 0, Reach::grid});
     run_on_workers(launch, workers);
     collect(launch, workers);
+}
+
+// Where the blocks of a cooperative launch count themselves: zeros, behind the module's variables. The header of
+// cooperative groups takes two words of it.
+std::uint64_t Device::fresh_grid_workspace() {
+    constexpr std::uint64_t bytes = 64;
+    const std::uint64_t address = kVariableBase + (program_->variables.size() + 1) * kVariableStride;
+    Region* region = memory_.nearest(address);
+    if (!region || region->base != address) {
+        auto made = std::make_unique<Region>("the grid's workspace", Space::global, address, bytes, nullptr, true);
+        made->owned = owned_memory(bytes);
+        made->data = made->owned.get();
+        region = &memory_.add(std::move(made));
+    }
+    std::memset(region->data, 0, bytes);
+    return address;
 }
 
 void Device::collect(const Launch& launch, const std::vector<std::unique_ptr<Worker>>& workers) {

@@ -39,6 +39,7 @@ struct LaunchOptions {
     std::uint64_t trace_block = 0;
     std::uint32_t trace_thread = 0;
     std::size_t trace_most = 0;  // accesses of that thread to note; 0: none
+    bool cooperative = false;    // all blocks are there at the same time, and may wait for each other
 };
 
 // Where a variable lies in shared memory. Between two of them lies what is nobody's.
@@ -61,6 +62,7 @@ struct Launch {
     LaunchOptions options;
     Cell floor = 0;  // cells below are older than this launch
     std::uint32_t grid_stamp = 0;
+    std::uint64_t grid_workspace = 0;  // of a cooperative launch: where its blocks count themselves; else 0
     std::uint32_t warps_per_block = 0;
     std::uint64_t blocks = 0;
     std::uint64_t shuffle_factor = 1,
@@ -115,6 +117,7 @@ class Device {
   private:
     Region& region_for(std::uint64_t address, std::uint64_t bytes, const char* what);
     void place_variables();
+    std::uint64_t fresh_grid_workspace();
     void set_sparse(Region& region, std::uint8_t value);
     OwnedMemory owned_memory(std::uint64_t bytes);
     void collect(const Launch& launch, const std::vector<std::unique_ptr<Worker>>& workers);

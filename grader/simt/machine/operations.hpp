@@ -43,22 +43,24 @@ class OperationTable {
     std::unordered_map<std::string, Operation> table_;
 };
 
-void add_integer_operations(OperationTable&);     // integer.cpp
-void add_bit_operations(OperationTable&);         // bits.cpp
-void add_floating_operations(OperationTable&);    // floating.cpp
-void add_compare_operations(OperationTable&);     // compare.cpp
-void add_half_operations(OperationTable&);        // half.cpp
-void add_convert_operations(OperationTable&);     // convert.cpp
-void add_move_operations(OperationTable&);        // move.cpp
-void add_memory_operations(OperationTable&);      // memory.cpp
-void add_atomic_operations(OperationTable&);      // atomics.cpp
-void add_collective_operations(OperationTable&);  // collective.cpp
-void add_fragment_operations(OperationTable&);    // matrix_memory.cpp
-void add_product_operations(OperationTable&);     // matrix_products.cpp
-void add_ordering_operations(OperationTable&);    // ordering.cpp
-void add_frame_operations(OperationTable&);       // frame.cpp
-void add_system_operations(OperationTable&);      // system.cpp
-void add_control_operations(OperationTable&);     // groups.cpp
-const OperationTable& operations();               // program.cpp: all of them, made once
+void add_integer_operations(OperationTable&);       // integer.cpp
+void add_bit_operations(OperationTable&);           // bits.cpp
+void add_floating_operations(OperationTable&);      // floating.cpp
+void add_compare_operations(OperationTable&);       // compare.cpp
+void add_half_operations(OperationTable&);          // half.cpp
+void add_convert_operations(OperationTable&);       // convert.cpp
+void add_move_operations(OperationTable&);          // move.cpp
+void add_memory_operations(OperationTable&);        // memory.cpp
+void add_atomic_operations(OperationTable&);        // atomics.cpp
+void add_collective_operations(OperationTable&);    // collective.cpp
+void add_fragment_operations(OperationTable&);      // matrix_memory.cpp
+void add_product_operations(OperationTable&);       // matrix_products.cpp
+void add_ordering_operations(OperationTable&);      // ordering.cpp
+void add_asynchronous_operations(OperationTable&);  // asynchronous.cpp
+void add_mbarrier_operations(OperationTable&);      // mbarrier.cpp
+void add_frame_operations(OperationTable&);         // frame.cpp
+void add_system_operations(OperationTable&);        // system.cpp
+void add_control_operations(OperationTable&);       // groups.cpp
+const OperationTable& operations();                 // program.cpp: all of them, made once
 
 }  // namespace simt

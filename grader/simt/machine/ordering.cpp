@@ -19,10 +19,14 @@ bool in_use(const Warp& warp) {
     return warp.block->launch->fenced.load(std::memory_order_relaxed);
 }
 
+}  // namespace
+
 LaneOrder& order_of(Warp& warp, int lane) {
     if (!warp.order) warp.order = std::make_unique<WarpOrder>();
     return warp.order->lanes[static_cast<std::size_t>(lane)];
 }
+
+namespace {
 
 BlockOrder& order_of(ThreadBlock& block) {
     if (!block.order) {
@@ -31,6 +35,8 @@ BlockOrder& order_of(ThreadBlock& block) {
     }
     return *block.order;
 }
+
+}  // namespace
 
 const Knowledge* keep(Warp& warp, const Knowledge& piece) {
     auto& pieces = warp.worker->knowledge.pieces;
@@ -52,6 +58,14 @@ const Knowledge* joined(Warp& warp, const Knowledge* a, const Knowledge* b) {
     return keep(warp, both);
 }
 
+void know(LaneOrder& order, const Knowledge* known) {
+    if (order.known == known) return;
+    order.known = known;
+    order.published = nullptr;
+}
+
+namespace {
+
 // From here on nothing that the lanes did counts as done together with what they do next.
 void fence_lanes(Warp& warp, LaneMask lanes, bool block_only) {
     ThreadBlock& block = *warp.block;
@@ -72,12 +86,6 @@ void fence_lanes(Warp& warp, LaneMask lanes, bool block_only) {
         }
     });
     warp.stamp = 0;
-}
-
-void know(LaneOrder& order, const Knowledge* known) {
-    if (order.known == known) return;
-    order.known = known;
-    order.published = nullptr;
 }
 
 Knowledge piece_of(const Warp& warp, LaneMask lanes) {
@@ -166,7 +174,7 @@ bool covers(const Knowledge& piece, Cell cell, const Stamp& then) {
     if (piece.block != then.block) return false;
     if (then.epoch < piece.epoch) return true;
     const std::uint32_t stamp = cell >> kCellShift;
-    if (then.reach == Reach::block) return false;
+    if (then.reach == Reach::block) return stamp < piece.many;
     if (then.warp == piece.warp && stamp < piece.warp_floor) return true;
     const std::uint32_t first = then.warp * kLanes;
     if (then.reach == Reach::thread) {
@@ -326,7 +334,7 @@ const std::vector<const Knowledge*>& pieces_of(const Warp& warp, const Knowledge
 }  // namespace
 
 bool knows(const Warp& warp, int lane, Cell cell, const Stamp& then) {
-    if (!warp.order || then.reach == Reach::grid) return false;
+    if (!warp.order || then.reach == Reach::grid || then.reach == Reach::in_flight) return false;
     if (warp.block->launch->order_lost) return true;
     const Knowledge* known = warp.order->lanes[static_cast<std::size_t>(lane)].known;
     if (!known) return false;

@@ -26,15 +26,16 @@ struct ThreadBlock;
 struct Region;
 
 // What threads published: their block's accesses of epochs below `epoch`, their warp's with stamps below `warp_floor`,
-// those of `lanes` with stamps up to `own`, other threads' of the block with stamps up to theirs in `stamps`; and two
-// earlier pieces.
+// those of `lanes` with stamps up to `own`, other threads' of the block with stamps up to theirs in `stamps`, and what
+// several warps did together with stamps below `many`; and two earlier pieces.
 struct Knowledge {
     std::uint32_t block = 0, epoch = 0, warp = 0;
     LaneMask lanes = 0;
-    std::uint32_t warp_floor = 0, own = 0;
+    std::uint32_t warp_floor = 0, own = 0, many = 0;
     const std::vector<std::uint32_t>* stamps = nullptr;
     bool block_only = false;  // fenced with scope .cta: tells the block's own threads alone
     bool apart = false;       // `lanes` met at a barrier of their own: tells them alone
+    bool meeting = false;     // all that its threads had done when they met
     const Knowledge *first = nullptr, *second = nullptr;
 };
 
@@ -62,10 +63,19 @@ struct BlockOrder {
     std::unordered_map<std::uint32_t, std::vector<const Knowledge*>> by_block;
 };
 
+// Some threads of a block that come together, one after the other: how far each had come, and what they knew.
+struct Meeting {
+    std::vector<std::uint32_t> stamps;  // by thread; empty while nobody has come
+    const Knowledge* known = nullptr;
+    const Knowledge* folded = nullptr;  // a piece whose stamps are among these
+};
+
 // Of a worker: what the pointers above lead to, as long as the launch runs.
 struct KnowledgeStore {
     std::deque<Knowledge> pieces;
     std::deque<std::vector<std::uint32_t>> stamps;
+    std::deque<std::vector<std::uint32_t>> meetings;
+    std::size_t meeting_bytes = 0;
 };
 
 // Of a launch: what was published at addresses of global memory.
@@ -88,6 +98,18 @@ void share(Warp& warp, LaneMask lanes);
 void share_at_barrier(Warp& warp, LaneMask lanes, bool apart);
 // All threads of the block have met at a barrier.
 void share_at_barrier(ThreadBlock& block);
+
+// Lanes come to a meeting and go on, or wait there. (meeting.cpp)
+void come_to(Meeting& meeting, Warp& warp, LaneMask lanes);
+// All have come: what whoever waited for it learns then. The meeting is empty again.
+const Knowledge* conclude(Meeting& meeting, ThreadBlock& block);
+void learn_from(Warp& warp, LaneMask lanes, const Knowledge* piece);
+
+// What those parts of the machine need that make knowledge of other kinds.
+LaneOrder& order_of(Warp& warp, int lane);
+const Knowledge* keep(Warp& warp, const Knowledge& piece);
+const Knowledge* joined(Warp& warp, const Knowledge* a, const Knowledge* b);
+void know(LaneOrder& order, const Knowledge* known);
 
 // Does `lane` know that what `cell` stands for is over?
 bool knows(const Warp& warp, int lane, Cell cell, const Stamp& then);

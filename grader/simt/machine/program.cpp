@@ -74,8 +74,17 @@ struct RawBlock {
 std::string without_strength(const std::string& name, Strength& strength) {
     if (name.starts_with("fence.") || name.starts_with("membar.")) strength.block_only = name.ends_with(".cta");
     const bool atomic = name.starts_with("atom.") || name.starts_with("red.");
-    if (!atomic && !name.starts_with("ld.") && !name.starts_with("st.")) return name;
-    strength.ordered = atomic;
+    // One that makes an mbarrier is a plain store to it.
+    const bool waits = name.starts_with("mbarrier.test_wait."), arrives = name.starts_with("mbarrier.arrive");
+    const bool mbarrier = waits || arrives || name.starts_with("mbarrier.expect_tx") ||
+                          name.starts_with("mbarrier.complete_tx") || name.starts_with("mbarrier.inval") ||
+                          name.starts_with("cp.async.mbarrier.");
+    if (!atomic && !mbarrier && !name.starts_with("ld.") && !name.starts_with("st.")) return name;
+    strength.ordered = atomic || mbarrier;
+    if (mbarrier && name.find(".relaxed.") == std::string::npos) {
+        strength.acquires = waits;
+        strength.releases = arrives;
+    }
     std::string rest;
     for (std::size_t from = 0; from <= name.size();) {
         const std::size_t end = std::min(name.find('.', from), name.size());
@@ -438,6 +447,8 @@ const OperationTable& operations() {
         add_fragment_operations(made);
         add_product_operations(made);
         add_ordering_operations(made);
+        add_asynchronous_operations(made);
+        add_mbarrier_operations(made);
         add_frame_operations(made);
         add_system_operations(made);
         add_control_operations(made);

@@ -24,7 +24,9 @@ constexpr std::size_t kMostResidentBlocks = 4096;  // of a launch, while they wa
 
 constexpr std::uint32_t kRoundsTold = 64;  // barriers, between two reports to the launch's budget
 
-enum class Outcome : std::uint8_t { done, waiting, turn_over, stopped };
+enum class Outcome : std::uint8_t { done, waiting, resting, turn_over, stopped };
+
+constexpr std::uint32_t kMostRests = 64;  // of a block in a row, before other blocks have their turn
 
 // ---- warps --------------------------------------------------------------------------------------------------------
 
@@ -79,6 +81,7 @@ bool over_budget(Warp& warp, const Group& group, std::uint32_t block) {
 // Runs `warp` until no lane can go on by itself, or until it has gone round loops for a turn.
 Outcome run_warp(Warp& warp) {
     std::uint32_t turn = 0;
+    bool rested = false;
     while (!warp.groups.empty() || release_in_warp(warp)) {
         Group group = take_next(warp);
         if (over_budget(warp, group, group.block)) return Outcome::stopped;
@@ -106,13 +109,22 @@ Outcome run_warp(Warp& warp) {
                     if (warp.block->launch->stop || over_budget(warp, group, from)) return Outcome::stopped;
                 }
             }
+            if (warp.resting) {
+                warp.resting = false;
+                rested = true;
+                group.back_edges = kTurn;
+                join(warp, group);
+                break;
+            }
             if (warp.groups.empty() && turn < 4 * kTurn) continue;
             // Others of this warp may stand here too, or before it, or wait for their turn.
             join(warp, group);
             break;
         }
-        if (std::all_of(warp.groups.begin(), warp.groups.end(), [](const Group& g) { return g.back_edges >= kTurn; }))
+        if (std::all_of(warp.groups.begin(), warp.groups.end(), [](const Group& g) { return g.back_edges >= kTurn; })) {
             for (Group& other : warp.groups) other.back_edges = 0;
+            if (rested && !warp.groups.empty()) return Outcome::resting;
+        }
         if (turn >= 4 * kTurn) return Outcome::turn_over;
     }
     return warp.parked.empty() ? Outcome::done : Outcome::waiting;
@@ -136,6 +148,8 @@ void start_warp(Warp& warp, ThreadBlock& block, Worker& worker, std::uint32_t nu
     unpack_mask(0, warp.select);
     warp.epoch = warp.stamp = warp.last_stamp = warp.sync_floor = 0;
     warp.order.reset();
+    warp.copies.reset();
+    warp.resting = false;
     warp.instructions = warp.accounted = 0;
     warp.parked.clear();
     Frame& frame = first_frame(warp);
@@ -158,6 +172,9 @@ void start_block(ThreadBlock& block, Launch& launch, Worker& worker, std::uint64
     block.order.reset();
     block.ended.clear();
     block.arrived.fill(0);
+    block.meetings.fill({});
+    block.mbarriers.clear();
+    block.rounds = 0;
     block.first_warp = launch.options.order == Order::shuffled
                            ? static_cast<std::uint32_t>((launch.shuffle_offset + linear) % launch.warps_per_block)
                            : 0;
@@ -170,8 +187,9 @@ void start_block(ThreadBlock& block, Launch& launch, Worker& worker, std::uint64
 
 Outcome run_block(ThreadBlock& block) {
     const bool backwards = block.launch->options.order == Order::reverse;
+    std::uint32_t rests = 0, rounds = block.rounds;
     for (;;) {
-        bool turn_over = false, all_done = true;
+        bool turn_over = false, resting = false, all_done = true;
         const auto count = static_cast<std::uint32_t>(block.warps.size());
         for (std::uint32_t i = 0; i < count; ++i) {
             Warp& warp = block.warps[(block.first_warp + (backwards ? count - 1 - i : i)) % count];
@@ -181,6 +199,10 @@ Outcome run_block(ThreadBlock& block) {
                     return Outcome::stopped;
                 case Outcome::turn_over:
                     turn_over = true;
+                    all_done = false;
+                    break;
+                case Outcome::resting:
+                    resting = true;
                     all_done = false;
                     break;
                 case Outcome::waiting:
@@ -193,11 +215,17 @@ Outcome run_block(ThreadBlock& block) {
         if (all_done) return Outcome::done;
         if (release_barriers(block)) {
             // Warps that meet at a barrier in every round never go round for a turn.
-            if (block.epoch % kRoundsTold == 0)
+            if (block.rounds % kRoundsTold == 0)
                 for (Warp& warp : block.warps) account(warp);
             continue;
         }
         if (turn_over) return Outcome::turn_over;
+        if (resting) {
+            rests = block.rounds == rounds ? rests + 1 : 0;
+            rounds = block.rounds;
+            if (rests < kMostRests) continue;
+            return Outcome::turn_over;
+        }
         if (release_incomplete(block)) continue;
         report_deadlock(block);
         return Outcome::stopped;
@@ -247,6 +275,7 @@ void finish_block(ThreadBlock& block) {
 std::size_t bytes_held(const ThreadBlock& block) {
     std::size_t bytes = block.shared_memory.size() + block.warps.size() * sizeof(Warp);
     for (const Warp& warp : block.warps) {
+        if (warp.copies) bytes += warp.copies->copies.size() * sizeof(CopyInFlight);
         for (const auto& frame : warp.frames) bytes += frame->registers.size();
         for (const LocalMemory& local : warp.local) bytes += local.bytes.capacity() + local.valid.capacity();
     }
@@ -300,7 +329,8 @@ class BlockRunner {
     // A fresh block while there are some and room for them, else one that waits, else none.
     std::unique_ptr<ThreadBlock> next() {
         const bool more = launch_.next_block.load(std::memory_order_relaxed) < launch_.blocks;
-        const bool room = waiting_.size() < kMostResidentBlocks / launch_.workers && held_ < kMostResidentBytes;
+        const bool room = launch_.options.cooperative ||
+                          (waiting_.size() < kMostResidentBlocks / launch_.workers && held_ < kMostResidentBytes);
         const std::uint64_t n = more && (room || waiting_.empty()) ? launch_.next_block.fetch_add(1) : launch_.blocks;
         std::unique_ptr<ThreadBlock> block;
         if (n < launch_.blocks) {

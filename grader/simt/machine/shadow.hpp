@@ -26,6 +26,7 @@ struct Page {
     std::uint64_t valid[kPageBytes / 64] = {};  // a bit a byte
     LineVector<Cell> writer, reader;
     Cell newest_writer = 0, newest_reader = 0;  // no cell of the page is larger
+    std::uint32_t in_flight = 0;                // asynchronous copies to it that have not come
     LineVector<std::uint16_t> writer_site, reader_site;
 
     Page();

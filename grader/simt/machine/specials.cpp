@@ -73,6 +73,10 @@ std::uint32_t shared_value(SpecialRegister which, const Warp& warp) {
             return launch.function->shared.empty() ? 0 : launch.function->shared.back().offset;
         case warp_size:
             return kLanes;
+        case envreg1:  // where the grid's workspace lies, upper and lower half: cooperative_groups.h asks for it
+            return static_cast<std::uint32_t>(launch.grid_workspace >> 32);
+        case envreg2:
+            return static_cast<std::uint32_t>(launch.grid_workspace);
         default:
             return 0;
     }
@@ -122,11 +126,11 @@ SpecialRegister find_special(const std::string& name) {
         {"total_smem_size", total_smem_size},
         {"dynamic_smem_size", dynamic_smem_size},
         {"WARP_SZ", warp_size},
-        // One multiprocessor, and no cooperative launch: what a kernel may read without any promise.
+        // One multiprocessor: what a kernel may read without any promise.
         {"smid", zero},
         {"nsmid", zero},
-        {"envreg1", zero},
-        {"envreg2", zero},
+        {"envreg1", envreg1},
+        {"envreg2", envreg2},
         {"dynamic_shared", dynamic_shared},
     };
     const auto found = known.find(name);

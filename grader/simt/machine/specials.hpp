@@ -37,6 +37,8 @@ enum class SpecialRegister : std::uint8_t {
     warp_size,
     dynamic_shared,
     zero,
+    envreg1,
+    envreg2,
 };
 
 SpecialRegister find_special(const std::string& name);

@@ -1,9 +1,10 @@
 // Stamps: who touched a piece of memory last, in 32 bits.
 //
-// A cell of shadow memory holds  stamp << 6 | atomic << 5 | lane.  A stamp is one warp between two of its
-// synchronisations; the table says which block, which warp and when. Stamps only grow, so "before the launch" or, in
-// shared memory, "before the last barrier" is one comparison, and nothing has to be cleared between launches.
-// Every warp stamp is followed by a twin that means "several lanes of that warp"; a block has one for "several warps".
+// A cell of shadow memory holds  stamp << 7 | block-wide << 6 | atomic << 5 | lane.  A stamp is one warp between two of
+// its synchronisations; the table says which block, which warp and when. Stamps only grow, so "before the launch" or,
+// in shared memory, "before the last barrier" is one comparison, and nothing has to be cleared between launches. Every
+// warp stamp is followed by a twin that means "several lanes of that warp"; a block has one for "several warps". The
+// largest stamps mean bytes that are in flight: nothing that happened is newer.
 #pragma once
 
 #include <atomic>
@@ -14,13 +15,16 @@
 namespace simt {
 
 using Cell = std::uint32_t;
-inline constexpr int kCellShift = 6;
+inline constexpr int kCellShift = 7;
 inline constexpr Cell kCellAtomic = 1u << 5, kCellLane = 31;
+inline constexpr Cell kCellBlockOnly = 1u << 6;       // atomic for its own block alone
 inline constexpr Cell kFirstCell = 1u << kCellShift;  // below lies nobody
 inline constexpr std::uint32_t kMostStamps = 1u << (32 - kCellShift);
 inline constexpr std::uint32_t kNoOrder = 0xffffffffu;
+inline constexpr std::uint32_t kMostWarps = 32;                                   // of a block
+inline constexpr Cell kFirstInFlight = (kMostStamps - kMostWarps) << kCellShift;  // and the warp's number
 
-enum class Reach : std::uint8_t { thread, warp, block, grid };
+enum class Reach : std::uint8_t { thread, warp, block, grid, in_flight };
 
 struct Stamp {
     std::uint32_t block = 0;       // linear index in the grid
@@ -34,7 +38,7 @@ class StampTable {
   public:
     static constexpr std::uint32_t kChunk = 1024;  // a worker takes stamps by the chunk
 
-    StampTable() : chunks_(kMostStamps / kChunk) {}
+    StampTable() : chunks_(kMostStamps / kChunk - 1) {}
 
     // First stamp of a fresh chunk that belongs to the caller alone; kNoOrder when all stamps are used.
     std::uint32_t take_chunk() {

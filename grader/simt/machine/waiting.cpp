@@ -295,19 +295,20 @@ void pass(ThreadBlock& block, std::uint32_t id) {
         for_each_waiting(block, id, [&](Warp& warp, const Parked& parked) { give_result(warp, parked, value); });
     }
     block.arrived[id] = 0;
+    const Knowledge* told = conclude(block.meetings[id], block);
     for (Warp& warp : block.warps) {
         for (const Parked& parked : warp.parked)
             if (!parked.for_warp && parked.barrier == id) {
+                learn_from(warp, parked.lanes, told);
                 join(warp, {parked.frame, parked.block().next, parked.lanes, 0, parked.at});
             }
         std::erase_if(warp.parked, [id](const Parked& parked) { return !parked.for_warp && parked.barrier == id; });
     }
 }
 
-// What threads did before a barrier is ordered before what others do behind it.
+// What the block's threads did before a barrier is ordered before what others do behind it.
 void start_epoch(ThreadBlock& block) {
-    Worker& worker = *block.warps[0].worker;
-    worker.barriers += 1;
+    const Worker& worker = *block.warps[0].worker;
     share_at_barrier(block);
     block.epoch += 1;
     block.many_stamp = 0;
@@ -315,7 +316,6 @@ void start_epoch(ThreadBlock& block) {
     for (Warp& warp : block.warps) {
         warp.stamp = 0;
         warp.sync_floor = worker.next_stamp;
-        warp.instructions += kCostOfBarrier;
     }
 }
 
@@ -378,28 +378,38 @@ void park_at_barrier(Warp& warp, const Block& block, const Group& group, LaneMas
     const std::uint32_t count = block.last.operand[first + 1];
     const std::uint32_t threads = count == kAbsent ? 0 : warp.source<std::uint32_t>(count)[lane];
     warp.parked.push_back({group.frame, group.block, lanes, false, 0, id & 15, threads});
+    if (threads != 0) come_to(warp.block->meetings[id & 15], warp, lanes);
 }
 
 void arrive(Warp& warp, const Instruction& instruction) {
     const std::uint32_t id = warp.source<std::uint32_t>(instruction.operand[0])[first_lane(warp.mask)] & 15;
     warp.block->arrived[id] += warp.mask == warp.alive ? kLanes : static_cast<std::uint32_t>(lane_count(warp.mask));
+    come_to(warp.block->meetings[id], warp, warp.mask);
 }
 
 bool release_barriers(ThreadBlock& block) {
-    bool released = false;
+    bool released = false, all = false;
     const std::uint32_t alive = living(block);
     for (std::uint32_t ids = waited_for(block); ids != 0; ids &= ids - 1) {
         const auto id = static_cast<std::uint32_t>(std::countr_zero(ids));
         const Arrivals here = arrivals_at(block, id);
         if (here.wanted == 0 ? here.threads < alive : here.counted < here.wanted) continue;
         released = true;
+        const bool everybody = here.threads >= alive;
+        all |= everybody;
         if (here.wanted == 0) {
             report_different_lines(block, id);
             report_passers(block, id);
         }
+        if (everybody) block.meetings[id] = {};  // an epoch says it all
         pass(block, id);
     }
-    if (released) start_epoch(block);
+    if (all) start_epoch(block);
+    if (released) {
+        block.warps[0].worker->barriers += 1;
+        block.rounds += 1;
+        for (Warp& warp : block.warps) warp.instructions += kCostOfBarrier;
+    }
     return released;
 }
 

@@ -7,10 +7,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "asynchronous.hpp"
 #include "findings.hpp"
 #include "lanes.hpp"
+#include "mbarrier.hpp"
 #include "ordering.hpp"
 #include "program.hpp"
 #include "region.hpp"
@@ -129,6 +132,8 @@ struct Warp {
     std::uint32_t last_stamp = 0;                   // the newest one
     std::uint32_t sync_floor = 0;                   // its stamps below lie before its last synchronisation
     std::unique_ptr<WarpOrder> order;               // null: no fence, and nothing learned
+    std::unique_ptr<CopiesInFlight> copies;         // null: none was issued
+    bool resting = false;                           // waits for others, and says so: they have their turn at once
     std::uint64_t instructions = 0, accounted = 0;  // issued; added to the launch's total already
     std::vector<Group> groups;
     std::vector<Parked> parked;
@@ -191,8 +196,11 @@ struct ThreadBlock {
     std::unique_ptr<BlockOrder> order;
     std::vector<Warp> warps;
     std::vector<Ended> ended;
-    std::array<std::uint32_t, 16> arrived{};  // threads that came to a barrier and went on
-    std::uint32_t first_warp = 0;             // whose turn comes first; Order::shuffled varies it from block to block
+    std::array<std::uint32_t, 16> arrived{};                // threads that came to a barrier and went on
+    std::array<Meeting, 16> meetings;                       // at barriers for a part of the block
+    std::uint32_t rounds = 0;                               // barriers passed, by all of the block or a part of it
+    std::unordered_map<std::uint64_t, Mbarrier> mbarriers;  // by offset in shared memory
+    std::uint32_t first_warp = 0;  // whose turn comes first; Order::shuffled varies it from block to block
 };
 
 std::uint32_t thread_in_block(const Warp& warp, int lane);  // linear index
