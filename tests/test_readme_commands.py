@@ -50,6 +50,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(puzzle.directory, target, ignore=shutil.ignore_patterns("*.bak", "__pycache__"))
         for part in puzzle.parts:
             (target / part.path.name).write_text(part.skeleton(), encoding="utf-8")
+    shutil.copytree(ROOT / "tests" / "programs", folder / "tests" / "programs")
     return folder
 
 

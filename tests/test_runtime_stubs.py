@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -38,6 +40,23 @@ def test_the_library_defines_every_function_of_the_header(runtime: ctypes.CDLL) 
     ]
     assert len(names) > 300
     assert [name for name in names if not hasattr(runtime, name)] == []
+
+
+def test_what_the_docs_say_is_offered_to_programs_is_defined_by_hand() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "running-programs.md").read_text(encoding="utf-8")
+    offered = set(re.findall(r"`(cuda[A-Z]\w+)`", page[page.index("## What is offered") : page.index("**Not offered")]))
+    library = build_library("software")
+    listed = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    strong = {line.split()[-1] for line in listed.splitlines() if line.split()[-2] == "T"}
+    assert len(offered) > 60
+    assert offered - strong == set()
+
+
+def test_the_library_that_executes_has_every_function_too() -> None:
+    names = functions((find_toolchain().include[0] / "cuda_runtime_api.h").read_text())
+    library = ctypes.CDLL(str(build_library("software")))
+    assert [name for name in names if not hasattr(library, name)] == []
+    assert library.cudaDeviceSynchronize() == NO_DEVICE
 
 
 def test_the_library_defines_what_nvccs_own_code_calls(runtime: ctypes.CDLL) -> None:
