@@ -260,9 +260,9 @@ def _narrow_fit(
 ) -> Narrow | None:
     """The narrower type whose arithmetic explains all the wrong values, if one does.
 
-    The reference is computed again with inputs rounded to the type, then also with every operation in it, then only
-    the result is rounded. One of these must be nearer to the values than the right result is, by a factor of 8 in the
-    mean and nowhere further away than the type's own rounding of the largest value.
+    The reference is computed again with inputs rounded to the type, with matrices alone rounded, with every operation
+    in it, and with only the result rounded. One of these must be nearer to the values than the right result is, by a
+    factor of 8 in the mean and nowhere further away than the type's own rounding of the largest value.
     """
     if not bool(got[wrong].isfinite().any()):
         return None
@@ -311,11 +311,19 @@ def _attempts_in(
     rounded: Callable[[torch.Tensor], torch.Tensor] = _to_tf32 if dtype is None else lambda tensor: tensor.to(dtype)
     narrow_inputs = {name: rounded(tensor) if tensor.is_floating_point() else tensor for name, tensor in inputs.items()}
     yield reference_results(part, case, narrow_inputs)[buffer.name]
+    if 0 < len(matrices := _matrices(part)) < len(inputs):  # only what is multiplied, not what is added to the product
+        some = {name: narrow_inputs[name] for name in matrices}
+        yield reference_results(part, case, {**inputs, **some})[buffer.name]
     if dtype is None:
         return
     with contextlib.suppress(RuntimeError):  # PyTorch may have no such operation in this type on the CPU
         yield reference_results(part, case, narrow_inputs, dtype)[buffer.name].double()
     yield expected.to(dtype).double()
+
+
+def _matrices(part: Part) -> list[str]:
+    """The inputs with two dimensions or more that are not results as well."""
+    return [buffer.name for buffer in part.buffers if buffer.role == "in" and len(buffer.shape) > 1]
 
 
 def _has_digits(values: torch.Tensor, digits: int) -> torch.Tensor:

@@ -43,13 +43,18 @@ def fixed_grid(most_blocks: int) -> Goal:
     return Goal("fixed grid", "goal_missed", sentence, check)
 
 
-def coalesced(*, where: Callable[[Case], bool] | None = None) -> Goal:
-    """No line moves more than twice the sectors that its requests need at least, in the cases of `where`."""
+def coalesced(*, where: Callable[[Case], bool] | None = None, only: str | None = None) -> Goal:
+    """No line moves more than twice the sectors that its requests need at least, in the cases of `where`.
+
+    `only` is "load" or "store", else both count.
+    """
 
     def check(evidence: Evidence) -> Shortfall | None:
         shares = []
         chosen = _only(evidence, where)
         for line, access, counts in _of_all(_busiest(chosen), *_samples(chosen)):
+            if only not in (None, access):
+                continue
             sectors, fewest = counts[f"global_{access}_sectors"], counts[f"global_{access}_sectors_ideal"]
             if _takes_more(counts, f"global_{access}_sectors", _SECTORS_TO_FEWEST):
                 shares.append((sectors / fewest, line, access, counts))
@@ -62,8 +67,9 @@ def coalesced(*, where: Callable[[Case], bool] | None = None) -> Goal:
             f"A {access} of a warp moves {sectors:.0f} sectors, and {fewest:.0f} would hold its values.", line
         )
 
-    sentence = "Neighbouring lanes touch neighbouring addresses: at most twice the fewest sectors possible."
-    return Goal("coalesced", "uncoalesced_access", sentence, check)
+    whose = "Neighbouring lanes touch" if only is None else f"The {only}s of neighbouring lanes touch"
+    sentence = f"{whose} neighbouring addresses: at most twice the fewest sectors possible."
+    return Goal("coalesced" if only is None else f"coalesced {only}s", "uncoalesced_access", sentence, check)
 
 
 def no_redundant_traffic(work: Callable[..., Work]) -> Goal:
@@ -83,26 +89,29 @@ def no_redundant_traffic(work: Callable[..., Work]) -> Goal:
     return Goal("no redundant traffic", "redundant_traffic", sentence, check)
 
 
-def reuse(work: Callable[..., Work], times: int) -> Goal:
-    """Each value loaded from global memory serves `times` operations of `work` or more, in the case with most of them.
+def reuse(work: Callable[..., Work], times: float, *, of: str = "global") -> Goal:
+    """Each value loaded from `of` memory, "global" or "shared", serves `times` operations of `work` or more.
 
-    A multiply-add is two operations on two values. Loads count lane by lane, whether a cache has the value or not.
+    The case with most operations decides. A multiply-add is two operations on two values. Loads count lane by lane,
+    whether a cache has the value or not, and whether lanes that ask for one word of shared memory get it together.
     """
+    loaded_from = {"global": "loaded from global memory", "shared": "read from shared memory"}[of]
 
     def check(evidence: Evidence) -> Shortfall | None:
-        run = [judged for judged in evidence.cases if _loaded(judged.counters)]
+        run = [judged for judged in evidence.cases if _loaded(judged.counters, "global")]
         largest = max(run, key=lambda judged: call_by_name(work, judged.case.params).flops, default=None)
         if largest is None:
             return None
-        operations, loaded = call_by_name(work, largest.case.params).flops, _loaded(largest.counters)
+        operations, loaded = call_by_name(work, largest.case.params).flops, _loaded(largest.counters, of)
         values = sum(loaded.values())
         if times * values <= operations:
             return None
         worst = max(loaded, key=lambda line: loaded[line])
-        return Shortfall(f"Here it is used {operations / values:.1f} times before it is loaded again.", worst)
+        again = "loaded again" if of == "global" else "read again"
+        return Shortfall(f"Here it is used {operations / values:.1f} times before it is {again}.", worst)
 
-    sentence = f"Each value loaded from global memory is used at least {times} times."
-    return Goal("reuse", "redundant_traffic", sentence, check)
+    sentence = f"Each value {loaded_from} is used at least {times:g} times."
+    return Goal("reuse" if of == "global" else f"{of} reuse", "redundant_traffic", sentence, check)
 
 
 def tensor_cores(work: Callable[..., Work]) -> Goal:
@@ -150,7 +159,7 @@ def reads_at_most(
         counters, loads = largest(evidence)
         if loads <= times * _LOADS_TO_FEWEST:
             return None
-        loaded = _loaded(counters)
+        loaded = _loaded(counters, "global")
         return Shortfall(f"It is read {loads:.1f} times.", max(loaded, key=lambda line: loaded[line]))
 
     def measured(evidence: Evidence) -> str:
@@ -253,14 +262,14 @@ def _takes_more(counts: Counts, name: str, times: float = 1) -> bool:
     return all(each.get(name, 0) > times * each.get(f"{name}_ideal", 0) for each in both)
 
 
-def _loaded(counters: Counts) -> dict[int, float]:
-    """Line → 4-byte values loaded from global memory, one for each lane that loads it."""
+def _loaded(counters: Counts, space: str) -> dict[int, float]:
+    """Line → 4-byte values loaded from that memory, one for each lane that loads it."""
     loaded = {}
-    for line, access, counts in _accesses(counters):
+    for line, access, counts in _accesses(counters, space):
         if access == "load":
-            by_bytes = counts["global_load_requests_by_bytes"]
+            by_bytes = counts[f"{space}_load_requests_by_bytes"]
             words = sum(int(size) * requests for size, requests in by_bytes.items()) / _WORD
-            loaded[line] = counts["global_load_lanes"] * words / counts["global_load_requests"]
+            loaded[line] = counts[f"{space}_load_lanes"] * words / counts[f"{space}_load_requests"]
     return loaded
 
 

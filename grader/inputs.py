@@ -135,6 +135,11 @@ def _minus_infinity_mask(drawing: Drawing) -> torch.Tensor:
     return drawing.normal().masked_fill(drawing.integers(0, 3) == 0, -math.inf)
 
 
+def _not_a_number(drawing: Drawing) -> torch.Tensor:
+    """NaN everywhere: whoever reads it where nobody should spreads it."""
+    return torch.full((drawing.count,), math.nan, dtype=torch.float64)
+
+
 GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
     "normal": _normal,
     "large_offset": _large_offset,
@@ -148,6 +153,7 @@ GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
     "beyond_half": _beyond_half,
     "integers": _integers,
     "minus_infinity_mask": _minus_infinity_mask,
+    "not_a_number": _not_a_number,
 }
 
 

@@ -74,6 +74,27 @@ def test_reuse_looks_at_the_case_with_most_operations() -> None:
     assert missed(reuse(work, 8), small) is not None
 
 
+def read_back(requests: int, *, bytes_a_lane: int = 4) -> dict[str, Any]:
+    return {
+        "shared_load_requests": requests,
+        "shared_load_lanes": 32 * requests,
+        "shared_load_requests_by_bytes": {str(bytes_a_lane): requests},
+    }
+
+
+@pytest.mark.parametrize(
+    ("counts", "reached"),
+    [(read_back(16), True), (read_back(17), False), (read_back(4, bytes_a_lane=16), True), ({}, True)],
+)
+def test_shared_reuse_counts_what_is_read_from_shared_memory(counts: dict[str, Any], reached: bool) -> None:
+    lines = {7: loads(64), 9: counts}
+    shortfall = missed(reuse(work, 4, of="shared"), (1024, lines))
+    assert (shortfall is None) is reached
+    if shortfall is not None:
+        assert shortfall.line == 9
+        assert "used 3.8 times before it is read again" in shortfall.sentence
+
+
 # ---- tensor cores ----
 
 
@@ -172,6 +193,13 @@ def test_coalesced_looks_at_the_case_in_which_most_lanes_ask() -> None:
 
 def test_a_row_that_begins_inside_a_sector_is_still_coalesced() -> None:
     assert missed(coalesced(), (1024, {7: loads(8, sectors=5)})) is None
+
+
+def test_coalesced_may_look_at_loads_alone() -> None:
+    stores = {name.replace("load", "store"): count for name, count in loads(8, sectors=32).items()}
+    assert missed(coalesced(), (1024, {5: loads(8), 7: stores})) is not None
+    assert missed(coalesced(only="load"), (1024, {5: loads(8), 7: stores})) is None
+    assert missed(coalesced(only="load"), (1024, {5: loads(8, sectors=32)})) is not None
 
 
 # ---- as written and as compiled ----

@@ -10,6 +10,7 @@ import pytest
 from grader.author.rules import Problem, problems_of_files
 from grader.author.trials import skeleton_problems, solution_problems, step_problems
 from grader.catalog import Located, LocatedPuzzle, load_catalog
+from grader.puzzle import Case, shape_of
 from grader.verdict import BENCH_GROUP, PartVerdict, State
 from tests.judging import ROOT, Judge, shown
 
@@ -60,5 +61,9 @@ def test_a_size_of_0_is_tried_and_never_first(part: Located) -> None:
     if part.part.is_host:
         return  # it has no sizes
     first_group, *later = part.part.groups.values()
-    assert all(min(case.params.values()) > 0 for case in first_group)
-    assert any(min(case.params.values()) == 0 for group in later for case in group)
+    assert all(smallest_extent(part, case) > 0 for case in first_group)
+    assert any(smallest_extent(part, case) == 0 for group in later for case in group)
+
+
+def smallest_extent(part: Located, case: Case) -> int:
+    return min(extent for buffer in part.part.buffers for extent in shape_of(buffer, case.params))

@@ -38,8 +38,9 @@ WARP_BUDGET = 1 << 26  # instructions of one warp: under a second of looping, 60
 LAUNCH_BUDGET = 1 << 29  # of all warps, and something for each that is started: some 20 seconds on one core
 
 
-# A sample is to take less than a second; what takes longer is no finding, and is not judged.
-_SAMPLE_BUDGETS = Budgets(warp=1 << 19, launch=1 << 20)
+# A sample is to take about a second; what takes longer is no finding, and is not judged. A block that makes 128 x 128
+# results of a product with K = 4096 takes 2.8 million instructions, and half a second.
+_SAMPLE_BUDGETS = Budgets(warp=1 << 19, launch=1 << 22)
 _SAMPLE_LIMITS = Limits(seconds=10.0, grace=5.0, head_room=2 << 30)
 
 Writer: TypeAlias = tuple[int | None, int | None, int | None]
