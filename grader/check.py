@@ -313,7 +313,10 @@ class _PartCheck:
             self._host_findings(built, self._record(built, case, inject=True), case, injected=True)
 
     def _full_size(self, built: Build) -> None:
-        """The bench case: recorded, where CUDA may refuse its grid; sampled; on a GPU also run, judged and timed."""
+        """The bench case: recorded, where CUDA may refuse its grid; sampled; on a GPU also run, judged and timed.
+
+        Without a GPU, the part's far case is recorded and sampled as well.
+        """
         if self.options.cases is not None or self.part.is_host:
             return
         recording = self._record(built, self.part.bench)
@@ -321,17 +324,21 @@ class _PartCheck:
         facts = launch_facts(recording.plan)
         self.evidence.append(CaseEvidence(BENCH_GROUP, self.part.bench, facts, {}, {}))
         if not recording.findings:
-            counters = self._sample(built, recording)
+            counters = self._sample(built, recording, self.part.bench)
             self.evidence[-1] = replace(self.evidence[-1], sample_counters=counters)
         if self.gpu is not None and not self.findings:
             self._time(self.gpu, built, recording)
+        if self.gpu is None and not self.findings and self.part.far is not None:
+            recording = self._record(built, self.part.far)
+            self._host_findings(built, recording, self.part.far)
+            if not recording.findings:
+                self._sample(built, recording, self.part.far)
 
-    def _sample(self, built: Build, recording: Recording) -> Mapping[str, Any]:
+    def _sample(self, built: Build, recording: Recording, case: Case) -> Mapping[str, Any]:
         """What the blocks that ran counted; nothing where a sample says nothing."""
         from grader.fullsize import FullSize
 
         self.stage = Stage.run
-        case = self.part.bench
         ran = FullSize(self.part, case, built, recording.plan, self.options.seed).run(self.tools)
         if ran is None:
             return {}

@@ -137,7 +137,7 @@ class Place:
 
 
 def _hint(seen: Observation, pattern: Pattern) -> str:
-    """What the pattern often means; "" where what was seen has a reason of its own."""
-    if "why" in seen.facts or seen.kind not in (*VALUE_KINDS, "never_written"):
+    """What the pattern often means; "" where what was seen has a reason of its own, as arithmetic in half has."""
+    if "why" in seen.facts or seen.kind not in ("not_a_number", "wrong_values", "never_written"):
         return ""
     return pattern.why

@@ -67,6 +67,11 @@ def _large_offset(drawing: Drawing) -> torch.Tensor:
     return drawing.normal() + 1000.0
 
 
+def _far_below(drawing: Drawing) -> torch.Tensor:
+    """Mean -1000, standard deviation 1: the exponential of each is 0, and a maximum that begins at 0 stays there."""
+    return drawing.normal() - 1000.0
+
+
 def _mixed_magnitudes(drawing: Drawing) -> torch.Tensor:
     """From 2**-20 to 2**20 times a normal value (2**-6 to 2**6 in half precision)."""
     reach = 6 if drawing.dtype.name == "f16" else 20
@@ -143,6 +148,7 @@ def _not_a_number(drawing: Drawing) -> torch.Tensor:
 GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
     "normal": _normal,
     "large_offset": _large_offset,
+    "far_below": _far_below,
     "mixed_magnitudes": _mixed_magnitudes,
     "constant_rows": _constant_rows,
     "denormals": _denormals,

@@ -216,7 +216,9 @@ class Part:
     apart. `number` is needed only where the part before it in the list is not the one before it by number. `valid`
     takes scalars by name and says which sizes the entry must cope with, where the cases do not show it: the smallest
     that fails is looked for among those. `answers` says, of an entry that fills in answers, what each of them is about;
-    see `grader/banks/reads.py`. `mistakes` are those that this part invites, beside what any part may have.
+    see `grader/banks/reads.py`. `far` is a case whose indices need 64 bits, where the bench case's do not: a sample of it
+    is run on the software GPU, as of the bench case, and it is not timed. `mistakes` are those that this part invites,
+    beside what any part may have.
     """
 
     name: str
@@ -225,6 +227,7 @@ class Part:
     sampled: Callable[..., Any] | None = field(default=None, kw_only=True)
     groups: Mapping[str, Sequence[Case]] = field(kw_only=True)
     bench: Case = field(kw_only=True)
+    far: Case | None = field(default=None, kw_only=True)
     work: Callable[..., Work] = field(kw_only=True)
     tolerance: Tolerance = field(kw_only=True)
     lesson: str = field(kw_only=True)
@@ -243,7 +246,7 @@ class Part:
             raise PuzzleError(f"{self.name}: the parameter {min(twice)} appears twice.")
         if not self.groups or not all(self.groups.values()):
             raise PuzzleError(f"{self.name}: every part needs groups, and every group at least one case.")
-        for case in (*self.cases(), self.bench):
+        for case in (*self.cases(), self.bench, *([self.far] if self.far is not None else [])):
             self._check_case(case)
         mistaken = (mistake.reference for mistake in self.mistakes)
         own = (self.reference, self.work, self.tolerance.absolute, self.tolerance.scale, self.valid)

@@ -20,6 +20,7 @@ from grader.puzzle import Buffer, Case, Dim, Number, Part, PuzzleError, Work, ca
 
 _PIECES = (32, 16, 8, 64, 128, 256, 512, 1024, 4, 2)  # terms that a tile, a warp or a block may take
 _MOST_BLOCKS = 64
+_APART = 2  # times what counts as the same: the mistakes of a part are few, and one of them is likely
 _MOST_OPERATIONS = 1 << 28  # of the reference, for one supposition: a tenth of a second or less
 _LARGEST_FLAG = 8
 
@@ -34,21 +35,23 @@ def suppositions(part: Part, case: Case, buffer: Buffer, inputs: Tensors, thread
     work: Work = call_by_name(part.work, case.params)
     if work.flops + work.bytes // 4 > _MOST_OPERATIONS:
         return
-    for mistake in part.mistakes:
-        mistaken = replace(part, reference=mistake.reference)
-        facts: Mapping[str, object] = {"like": mistake.like, "why": mistake.why}
-        yield from _candidate("mistake", facts, mistaken, buffer, case, inputs)
     for key, facts, supposed, changed in _all(part, case, inputs, threads):
-        yield from _candidate(key, facts, part, buffer, supposed, changed)
+        for result in _result(part, buffer, supposed, changed):
+            yield Candidate(f"supposed.{key}", _picked(result), facts, borrowed=result.numel() > 1)
 
 
-def _candidate(
-    key: str, facts: Mapping[str, object], part: Part, buffer: Buffer, case: Case, inputs: Tensors
-) -> Iterator[Candidate]:
+def mistakes(part: Part, case: Case, buffer: Buffer, inputs: Tensors) -> Iterator[Candidate]:
+    """Results that `buffer` would have under each mistake that the part names; few, so that none fits by chance."""
+    for mistake in part.mistakes:
+        for result in _result(replace(part, reference=mistake.reference), buffer, case, inputs):
+            facts = {"like": mistake.like, "why": mistake.why}
+            yield Candidate("supposed.mistake", _picked(result), facts, apart=_APART)
+
+
+def _result(part: Part, buffer: Buffer, case: Case, inputs: Tensors) -> Iterator[torch.Tensor]:
     """What `part` gives for `buffer` on these inputs; nothing where they are none for it."""
     with contextlib.suppress(PuzzleError, RuntimeError, ValueError, ArithmeticError, IndexError):
-        result = reference_results(part, case, inputs)[buffer.name].flatten().double()
-        yield Candidate(f"supposed.{key}", _picked(result), facts, borrowed=result.numel() > 1)
+        yield reference_results(part, case, inputs)[buffer.name].flatten().double()
 
 
 def _picked(result: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -21,7 +21,7 @@ from grader.explain import Observation, Pattern, Values, element, find_pattern
 from grader.inputs import derived_seed, memory_for
 from grader.not_a_number import with_origin
 from grader.puzzle import Buffer, Case, Part, Work, call_by_name, element_count
-from grader.suppositions import suppositions
+from grader.suppositions import mistakes, suppositions
 from grader.verdict import CaseResult, FirstWrong, Stage
 
 if TYPE_CHECKING:
@@ -244,6 +244,7 @@ class Trial:
             grid=grid,
             block=block,
             allowed=wrong.allowed,
+            mistaken=mistakes(self.part, self.case, wrong.buffer, inputs),
             supposed=suppositions(self.part, self.case, wrong.buffer, inputs, block[0] * block[1] * block[2]),
         )
 

@@ -68,6 +68,7 @@ def test_generators_are_what_their_names_say() -> None:
         return draw_inputs(part, Case(n=4096, inputs=inputs), 5)
 
     assert drawn(a="large_offset")["a"].mean() > 900
+    assert drawn(a="far_below")["a"].exp().max() == 0
     denormals = drawn(a="denormals")["a"]
     assert (denormals.abs() < torch.finfo(torch.float32).smallest_normal).all()
     assert (denormals != 0).all()

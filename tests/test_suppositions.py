@@ -11,7 +11,7 @@ from grader.compare import reference_results
 from grader.explain import Values, find_pattern
 from grader.inputs import draw_inputs
 from grader.puzzle import Case, In, Mistake, Out, Part, Scalar, Tolerance, Work, f32, i32
-from grader.suppositions import suppositions
+from grader.suppositions import mistakes, suppositions
 
 GEMM = Part(
     "gemm",
@@ -69,6 +69,7 @@ def told(part: Part, kernel: Callable[[Tensors], torch.Tensor], case: Case | Non
         shape=tuple(reference_results(part, case, inputs)[buffer.name].shape),
         inputs={name: tensor.double() for name, tensor in inputs.items()},
         allowed=room,
+        mistaken=mistakes(part, case, buffer, inputs),
         supposed=suppositions(part, case, buffer, inputs, threads),
     )
     return find_pattern(values).words

@@ -27,13 +27,15 @@ class Candidate:
     """What may stand in the wrong elements. `at` gives it for flat indices, NaN where the candidate says nothing.
 
     A candidate that is `borrowed` takes its values from other places, where equal ones may lie by chance; it needs so
-    many elements to hold that chance is out of the question.
+    many elements to hold that chance is out of the question. `apart` is how far it must be from the right values, in
+    what counts as the same.
     """
 
     key: str
     at: Given
     facts: Mapping[str, Any] = field(default_factory=dict)
     borrowed: bool = False
+    apart: float = _APART
 
     def holds(self, values: Values) -> bool:
         """Whether it tells the wrong elements, all that it speaks of, and is not simply the right result."""
@@ -58,7 +60,9 @@ class Candidate:
         given, got, expected, places = given[known], got[known], expected[known], places[known]
         if not bool(values.same(got, given, places).all()):
             return False
-        apart = ((given - expected).abs() > _APART * values.room(given, places)) | (
+        if values.allowed is not None and bool(((got == 0) & (given.abs() > values.allowed[places])).any()):
+            return False  # an exact 0 is no sum of something small
+        apart = ((given - expected).abs() > self.apart * values.room(given, places)) | (
             given.isfinite() != expected.isfinite()
         )
         if 2 * int(apart.sum()) < count:

@@ -53,8 +53,8 @@ class Values:
 
     `inputs` are the inputs in their shapes and types, `scalars` the numbers of the case, `grid` and `block` those of
     the last launch, zeros if unknown. `allowed` is how far each element may be off, as flat as the others; beyond that
-    two values are the same that differ by rounding only. `supposed` are the results that usual mistakes would give; it
-    is gone through at most once.
+    two values are the same that differ by rounding only. `mistaken` and `supposed` are results that mistakes
+    would give, those that the part names and those that any may have; both are gone through at most once.
     """
 
     got: torch.Tensor
@@ -67,6 +67,7 @@ class Values:
     block: Extent = (0, 0, 0)
     allowed: torch.Tensor | None = None
     supposed: Iterable[Candidate] = ()
+    mistaken: Iterable[Candidate] = ()
 
     @cached_property
     def places(self) -> torch.Tensor:
@@ -114,9 +115,9 @@ def _candidates(values: Values) -> Iterator[Candidate]:
     """From what says most to what says least."""
     from grader.explain import likeness, moves
 
-    if bool(values.got[values.wrong].isnan().all()):  # that is said already; why, a mistake of the part may tell
-        yield from (candidate for candidate in values.supposed if candidate.key == "supposed.mistake")
-        return
+    yield from values.mistaken
+    if bool(values.got[values.wrong].isnan().all()):
+        return  # that they are no numbers is said already
     yield from likeness.nothing(values)
     yield from likeness.inputs(values)
     yield from likeness.plain_multiples(values)
