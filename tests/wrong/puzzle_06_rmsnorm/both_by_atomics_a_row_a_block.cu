@@ -1,0 +1,46 @@
+// rmsnorm_backward: a block a row, and dw by atomics
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+__device__ float2 block_sums(float2 value) {
+    __shared__ float2 of_warp[8];
+    for (int offset = 16; offset > 0; offset /= 2) {
+        value.x += __shfl_down_sync(~0u, value.x, offset);
+        value.y += __shfl_down_sync(~0u, value.y, offset);
+    }
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = {0.0f, 0.0f};
+    for (int i = 0; i < blockDim.x / 32; ++i) value = {value.x + of_warp[i].x, value.y + of_warp[i].y};
+    return value;
+}
+
+__global__ void rmsnorm_backward_kernel(const float* x, const float* w, const float* dy, float* dx, float* dw,
+                                        float* workspace, int rows, int cols, float eps) {
+    {
+        const int row = blockIdx.x;
+        const size_t begin = size_t(row) * cols;
+        float2 sums = {0.0f, 0.0f};
+        for (int c = threadIdx.x; c < cols; c += 256) {
+            const float value = x[begin + c];
+            sums = {sums.x + value * value, sums.y + w[c] * dy[begin + c] * value};
+        }
+        sums = block_sums(sums);
+        const float r = rsqrtf(sums.x / cols + eps), back = r * r * (sums.y / cols);
+        for (int c = threadIdx.x; c < cols; c += 256) {
+            const float value = x[begin + c], gradient = dy[begin + c];
+            dx[begin + c] = r * (w[c] * gradient - value * back);
+            atomicAdd(dw + c, gradient * value * r);
+        }
+    }
+}
+
+extern "C" cudaError_t rmsnorm_backward(const float* x, const float* w, const float* dy, float* dx, float* dw,
+                                        float* workspace, int rows, int cols, float eps, cudaStream_t stream) {
+    cudaMemsetAsync(dw, 0, cols * sizeof(float), stream);
+    if (rows == 0) return cudaGetLastError();
+    rmsnorm_backward_kernel<<<rows, 256, 0, stream>>>(x, w, dy, dx, dw, workspace, rows, cols, eps);
+    return cudaGetLastError();
+}
