@@ -21,6 +21,7 @@ ARMED, BEGIN, END, DONE = {"kind": "armed"}, {"kind": "begin"}, {"kind": "end", 
 FAULT = {"kind": "fault", "signal": "SEGV", "address": 0, "known": True, "stack": False, "frames": []}
 FAILED = {"kind": "failed", "function": "cudaMemset", "code": 1, "frames": [16]}
 INJECTED = {"kind": "injected", "frames": [16]}
+HOST = {"kind": "host", "payload": "AQAAAAIAAAA="}
 ELSEWHERE = {"kind": "allocate", "address": 0x7000_0000_0000, "bytes": 4096, "frames": []}
 UPLOAD = {"kind": "symbol_upload", "symbol": "weights", "offset": 0, "payload": "AAAAAAAA", "frames": []}  # 6 bytes
 COPIES = (
@@ -42,6 +43,11 @@ def test_an_honest_transcript_is_read() -> None:
     assert transcript.ending.kind == "done"
 
 
+def test_what_an_entry_left_in_host_memory_is_read() -> None:
+    transcript = read_transcript(stream_of(ARMED, *[BEGIN, HOST, END] * 2, DONE), 2)
+    assert [call.host for call in transcript.calls] == [b"\1\0\0\0\2\0\0\0"] * 2
+
+
 @pytest.mark.parametrize(
     "lines",
     [
@@ -57,6 +63,11 @@ def test_an_honest_transcript_is_read() -> None:
         [ARMED, {"kind": "unavailable", "what": "nothing"}],
         [ARMED, BEGIN, {"kind": "verdict", "frames": []}],
         [ARMED, BEGIN, INJECTED],
+        [ARMED, BEGIN, END, HOST],
+        [ARMED, HOST],
+        [ARMED, BEGIN, HOST, HOST],
+        [ARMED, BEGIN, {**HOST, "payload": "a number"}],
+        [ARMED, BEGIN, {**HOST, "payload": "A" * (1 << 18)}],
         [ARMED, INJECTED],
         [ARMED, BEGIN, {**FAILED, "code": -77_777}],
         [ARMED, BEGIN, {**FAILED, "code": 0}],
@@ -119,6 +130,7 @@ def finished_with(stream: bytes, code: int = 0, ended: str = "exit") -> Finished
         (finished_with(stream_of(ARMED, BEGIN, {**LAUNCH, "cooperative": 1}, END, *HONEST[4:])), "forbidden_call"),
         (finished_with(stream_of(ARMED, BEGIN, ELSEWHERE, END, BEGIN, END, DONE)), "forbidden_call"),
         *((finished_with(stream_of(ARMED, BEGIN, copy, END, BEGIN, copy, END, DONE)), kind) for copy, kind in COPIES),
+        (finished_with(stream_of(ARMED, *[BEGIN, HOST, END] * 2, DONE)), "forbidden_call"),  # it was given none
         (finished_with(stream_of(ARMED, FAULT)), "forbidden_call"),
         (finished_with(stream_of(ARMED, FAULT), code=3), "host_crash"),
         (finished_with(stream_of(ARMED, BEGIN), code=-31), "forbidden_call"),

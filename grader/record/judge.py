@@ -63,6 +63,8 @@ class Judge:
 
     def _check(self, call: RecordedCall, *, second: bool) -> None:
         """Every name, size, address and limit of what was recorded, again."""
+        if call.returned is not None and len(call.host) != self._call.host_bytes:
+            raise Forgery("host memory of another size")
         operations = tuple(call.operations(self.line))
         layout = self._call.layout
         addresses = layout.second if second else layout.first

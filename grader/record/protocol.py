@@ -213,6 +213,8 @@ class _Reader:
         if event.kind in ("armed", "begin"):
             raise Forgery(f"{event.kind} inside a call")
         if event.kind == "host":
+            if call.host:
+                raise Forgery("host memory told twice")
             call.host = base64.b64decode(event.fields["payload"])
             return True
         if event.kind == "injected" and len(self._calls) != _INJECTED_CALL:

@@ -58,6 +58,11 @@ class EntryCall:
         return [argument for argument in self.arguments if argument.kind == "buffer"]
 
     @property
+    def host_bytes(self) -> int:
+        """Of host memory that the entry fills."""
+        return sum(int(argument.value) for argument in self.arguments if argument.kind == "host")
+
+    @property
     def calls(self) -> int:
         return 3 if self.inject else 2
 

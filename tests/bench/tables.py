@@ -88,7 +88,7 @@ TABLES: tuple[tuple[str, str, str, Callable[[Mapping[str, Any]], str]], ...] = (
     ("puzzles/puzzle_01_vector_add/README.md", "times", "results/puzzle_01_h200.json", times),
     ("puzzles/puzzle_01_vector_add/README.md", "block sizes", "results/puzzle_01_h200.json", block_sizes),
     ("puzzles/puzzle_02_tiled_gemm/README.md", "times", "results/puzzles_02_03_h200.json", products),
-    ("puzzles/puzzle_03_bank_conflicts/README.md", "times", "results/puzzles_02_03_h200.json", transposes),
+    ("puzzles/puzzle_03_bank_conflicts/README.md", "times", "results/puzzle_03_h200.json", transposes),
     ("puzzles/puzzle_05_reductions/README.md", "times", "results/puzzle_05_h200.json", sums),
 )
 
