@@ -69,6 +69,49 @@ def test_a_number_that_is_taken_is_refused(puzzle: Callable[[], LocatedPuzzle]) 
         new_puzzle(Catalog(located.directory.parents[1], (located,)), "another", 1)
 
 
+def test_a_broken_rule_is_told_with_file_and_next_step(
+    puzzle: Callable[[], LocatedPuzzle], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    located = puzzle()
+    (located.directory / "old.cu").write_text("// nothing\n", encoding="utf-8")
+    monkeypatch.chdir(located.directory.parents[1])
+    assert cli.run(["author", "check", NAME]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "Puzzle 1 Scaled copy",
+        f"  puzzles/{FOLDER}/old.cu",
+        "    This file belongs to no part.",
+        "    Next  remove it, or name it in puzzle.py",
+        "One to mend.",
+    ]
+
+
+def test_mutants_are_judged_and_written_down(
+    puzzle: Callable[[], LocatedPuzzle], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(puzzle().directory.parents[1])
+    assert cli.run(["author", "mutate", "1.1", "--sample", "2", "--seed", "5", "--json", "rates.json"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:2]] == ["1/2", "2/2"]
+    assert lines[-1].endswith("2 of 2  100 %")
+    (row,) = json.loads(Path("rates.json").read_text(encoding="utf-8"))["parts"]
+    assert (row["part"], row["mutants"], row["killed"]) == (NAME, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["author", "new", "Capital"], "no name for a puzzle"),
+        (["author", "check", "99"], "no puzzle or part"),
+        (["author", "mutate", "--sample", "0"], "`grader author --help` shows"),
+    ],
+)
+def test_a_mistake_is_one_sentence(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(arguments) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert told in printed.err
+
+
 # ---- what files show ----
 
 

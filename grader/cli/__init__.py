@@ -91,7 +91,7 @@ def _parser_sentence(error: BaseException, arguments: Sequence[str]) -> str:
     """The parser's message as one sentence, with where to look."""
     message = " ".join(str(error.format_message()).split()) if hasattr(error, "format_message") else str(error)
     message = message.rstrip(".")
-    commands = {command.name for command in app.registered_commands}
+    commands = {command.name for command in app.registered_commands} | {group.name for group in app.registered_groups}
     topic = next((argument for argument in arguments if argument in commands), None)
     place = f"grader {topic} --help" if topic else "grader --help"
     return f"{message}; `{place}` shows what there is."
