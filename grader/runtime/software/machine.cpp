@@ -16,6 +16,7 @@ struct LaunchOptions {
     std::uint64_t block_count;
     std::uint64_t trace_block;
     std::uint32_t trace_thread, trace_most;
+    std::uint32_t cooperative;
 };
 
 // Instructions of one warp, some ten seconds of looping: who goes on after that never ends.
@@ -121,12 +122,13 @@ void Machine::unmap(std::uint64_t address) {
 }
 
 bool Machine::launch(const std::string& kernel, const dim3& grid, const dim3& block, std::size_t shared,
-                     const std::vector<std::byte>& parameters, Report* report) {
+                     const std::vector<std::byte>& parameters, bool cooperative, Report* report) {
     const std::uint32_t blocks[] = {grid.x, grid.y, grid.z}, threads[] = {block.x, block.y, block.z};
     const std::uint64_t all = std::uint64_t{grid.x} * grid.y * grid.z * block.x * block.y * block.z;
     LaunchOptions options{};
     options.workers = all < few_threads ? 1 : workers_;
     options.warp_budget = warp_budget;
+    options.cooperative = cooperative;
     if (!done(call_->launch(device_, kernel.c_str(), blocks, threads, static_cast<std::uint32_t>(shared),
                             parameters.data(), parameters.size(), &options)))
         return false;

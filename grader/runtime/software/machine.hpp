@@ -33,7 +33,7 @@ class Machine {
     void unmap(std::uint64_t address);
 
     bool launch(const std::string& kernel, const dim3& grid, const dim3& block, std::size_t shared,
-                const std::vector<std::byte>& parameters, Report* report);
+                const std::vector<std::byte>& parameters, bool cooperative, Report* report);
     bool set(std::uint64_t address, std::uint64_t value, unsigned element_bytes, std::uint64_t count);
     bool copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
     bool write(std::uint64_t to, const void* from, std::uint64_t bytes);

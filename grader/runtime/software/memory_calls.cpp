@@ -88,7 +88,10 @@ cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned flags) {
     if (const cudaError_t error = software.begin_blocking("cudaHostRegister")) return error;
     if (!memory || bytes == 0) return software.fail(cudaErrorInvalidValue, {"null"});
     if (software.memory().find(memory)) return software.fail(cudaErrorHostMemoryAlreadyRegistered);
-    return software.memory().adopt(memory, bytes, flags) ? cudaSuccess : software.fail(cudaErrorInvalidValue);
+    const Allocation* adopted = software.memory().adopt(memory, bytes, flags);
+    if (!adopted) return software.fail(cudaErrorInvalidValue);
+    software.note_allocation(*adopted);
+    return cudaSuccess;
 }
 
 cudaError_t cudaHostUnregister(void* memory) {

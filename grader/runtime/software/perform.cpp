@@ -106,7 +106,8 @@ cudaError_t Software::perform(const Work& work) {
 
 cudaError_t Software::perform_launch(const Work& work, const KernelWork& kernel) {
     Report report;
-    if (!machine_.launch(kernel.kernel->name, kernel.grid, kernel.block, kernel.shared, kernel.parameters, &report)) {
+    if (!machine_.launch(kernel.kernel->name, kernel.grid, kernel.block, kernel.shared, kernel.parameters,
+                         kernel.cooperative, &report)) {
         Line line(write_log, "refused_by_machine");
         line.text("kernel", kernel.kernel->name);
         line.text("reason", machine_.why());

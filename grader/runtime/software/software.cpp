@@ -34,16 +34,12 @@ Place Software::here() {
 
 // ---- beginning of a call -------------------------------------------------------------------------------------------
 
-cudaError_t Software::broken(const char* function) {
+cudaError_t Software::begin(const char* function) {
     current_function_ = function;
     Runtime& runtime = Runtime::get();
     if (!runtime.started()) return runtime.finish(cudaErrorNoDevice);
     if (in_host_function_) return fail(cudaErrorNotPermitted, {"host_function"});
     return poisoned_ ? runtime.finish(fault_) : cudaSuccess;
-}
-
-cudaError_t Software::begin(const char* function) {
-    return broken(function);
 }
 
 bool Software::capture_forbids(const Capture& capture) const {
@@ -52,7 +48,7 @@ bool Software::capture_forbids(const Capture& capture) const {
 }
 
 cudaError_t Software::begin_blocking(const char* function) {
-    if (const cudaError_t error = broken(function)) return error;
+    if (const cudaError_t error = begin(function)) return error;
     bool forbidden = false;
     for (const CUstream_st* stream : streams_) {
         if (!stream->capture || !capture_forbids(*stream->capture)) continue;
@@ -67,7 +63,7 @@ cudaError_t Software::begin_waiting(const char* function) {
 }
 
 cudaError_t Software::wait_for_device(const char* function) {
-    if (const cudaError_t error = broken(function)) return error;
+    if (const cudaError_t error = begin(function)) return error;
     if (fault_ == cudaSuccess) return cudaSuccess;
     poisoned_ = true;
     Runtime::get().poison(fault_);
@@ -76,7 +72,7 @@ cudaError_t Software::wait_for_device(const char* function) {
 
 cudaError_t Software::enter(const char* function, cudaStream_t handle, const Place*) {
     const Lock locked = lock();
-    if (const cudaError_t error = broken(function)) return error;
+    if (const cudaError_t error = begin(function)) return error;
     current_stream_ = stream(handle);
     if (!current_stream_) return fail(cudaErrorInvalidResourceHandle, {"no_stream"});
     if (current_stream_->capture && current_stream_->capture->invalidated)
@@ -92,7 +88,7 @@ cudaError_t Software::enter(const char* function, cudaStream_t handle, const Pla
 
 cudaError_t Software::wait(const char* function) {
     const Lock locked = lock();
-    if (const cudaError_t error = broken(function)) return error;
+    if (const cudaError_t error = begin(function)) return error;
     unsupported(function);
     return cudaErrorNotSupported;
 }
@@ -225,6 +221,7 @@ void* Software::place_managed(const Variable& variable) {
     const std::size_t limit = Runtime::get().device().memory_bytes;
     const Allocation* made = memory_.allocate(MemoryKind::managed, variable.size, cudaMemAttachGlobal, limit);
     if (!made || !machine_.lend(variable.name, made->memory)) return nullptr;
+    note_allocation(*made);
     return made->memory;
 }
 

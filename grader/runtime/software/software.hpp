@@ -65,6 +65,7 @@ class Software final : public Backend {
 
     cudaError_t make(MemoryKind kind, std::size_t bytes, unsigned flags, void** address);
     cudaError_t free(void* address, MemoryKind kind, MemoryKind other);
+    void note_allocation(const Allocation& allocation);
     // An address of the module's variable; 0 where it has none of this name.
     std::uintptr_t address_of(const Variable& variable);
     // Judged, and then done, or added to the graph that the stream of this thread's last `enter` is captured into.
@@ -104,7 +105,6 @@ class Software final : public Backend {
 
   private:
     Software();
-    cudaError_t broken(const char* function);
     bool capture_forbids(const Capture& capture) const;
     cudaError_t perform_launch(const Work& work, const KernelWork& kernel);
     cudaError_t perform_copy(const CopyWork& copy);
@@ -112,7 +112,6 @@ class Software final : public Backend {
     bool move(std::byte* to, std::byte* from, std::size_t bytes);
     void fault(const Report& report);
     void note(const Work& work, const Report& report);
-    void note_allocation(const Allocation& allocation);
     bool read(const std::string& request, std::vector<Kernel>* kernels, Device* device);
 
     std::recursive_mutex mutex_;
