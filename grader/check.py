@@ -27,17 +27,7 @@ from grader.puzzle import Case, call_by_name, element_count
 from grader.smallest import Failing, smallest_case
 from grader.submission import Options, Submission
 from grader.tools import Tools, TorchLoading, TorchMissing
-from grader.verdict import (
-    BENCH_GROUP,
-    CaseResult,
-    Finding,
-    GoalResult,
-    PartVerdict,
-    Smallest,
-    Stage,
-    State,
-    Timing,
-)
+from grader.verdict import BENCH_GROUP, CaseResult, Finding, GoalResult, PartVerdict, Smallest, Stage, State, Timing
 
 if TYPE_CHECKING:
     from grader.build import Build
@@ -319,31 +309,28 @@ class _PartCheck:
         """
         if self.options.cases is not None or self.part.is_host:
             return
-        recording = self._record(built, self.part.bench)
-        self._host_findings(built, recording, self.part.bench)
+        recording, counters = self._sampled(built, self.part.bench)
         facts = launch_facts(recording.plan)
-        self.evidence.append(CaseEvidence(BENCH_GROUP, self.part.bench, facts, {}, {}))
-        if not recording.findings:
-            counters = self._sample(built, recording, self.part.bench)
-            self.evidence[-1] = replace(self.evidence[-1], sample_counters=counters)
+        self.evidence.append(CaseEvidence(BENCH_GROUP, self.part.bench, facts, {}, {}, sample_counters=counters))
         if self.gpu is not None and not self.findings:
             self._time(self.gpu, built, recording)
         if self.gpu is None and not self.findings and self.part.far is not None:
-            recording = self._record(built, self.part.far)
-            self._host_findings(built, recording, self.part.far)
-            if not recording.findings:
-                self._sample(built, recording, self.part.far)
+            self._sampled(built, self.part.far)
 
-    def _sample(self, built: Build, recording: Recording, case: Case) -> Mapping[str, Any]:
-        """What the blocks that ran counted; nothing where a sample says nothing."""
+    def _sampled(self, built: Build, case: Case) -> tuple[Recording, Mapping[str, Any]]:
+        """The recorded case, and what the blocks of it that ran counted: nothing where a sample says nothing."""
         from grader.fullsize import FullSize
 
+        recording = self._record(built, case)
+        self._host_findings(built, recording, case)
+        if recording.findings:
+            return recording, {}
         self.stage = Stage.run
         ran = FullSize(self.part, case, built, recording.plan, self.options.seed).run(self.tools)
         if ran is None:
-            return {}
+            return recording, {}
         self._note(ran, recording, case)
-        return ran.counters
+        return recording, ran.counters
 
     def _time(self, gpu: RealGPU, built: Build, recording: Recording) -> None:
         from grader.cuda.trial import CudaTrial

@@ -216,9 +216,9 @@ class Part:
     apart. `number` is needed only where the part before it in the list is not the one before it by number. `valid`
     takes scalars by name and says which sizes the entry must cope with, where the cases do not show it: the smallest
     that fails is looked for among those. `answers` says, of an entry that fills in answers, what each of them is about;
-    see `grader/banks/reads.py`. `far` is a case whose indices need 64 bits, where the bench case's do not: a sample of it
-    is run on the software GPU, as of the bench case, and it is not timed. `mistakes` are those that this part invites,
-    beside what any part may have.
+    see `grader/banks/reads.py`. `far` is a case whose indices need 64 bits, where the bench case's do not: a sample of
+    it is run on the software GPU, as of the bench case, and it is not timed. `mistakes` are those that this part
+    invites, beside what any part may have.
     """
 
     name: str
