@@ -2,8 +2,10 @@
 
 Each small case of these puzzles and parts, replayed as a stream of calls and as a graph on fresh inputs: the values
 against PyTorch, and bit for bit against the software GPU's. Then the bench case, timed, and its values judged, beside a
-streaming kernel that reads and writes in the same proportion (`ceilings.py`). Exits 0 only if all values are right, no
-fault is seen, and no part is below its floor; sums by float atomics may differ in bits, since their order is open.
+streaming kernel that reads and writes in the same proportion (`ceilings.py`) or PyTorch's own product of matrices
+(`matrix_products.py`). A part that promises equal bits is replayed a hundred times on one input; with
+`--far`, one with a far case runs that too, which takes a minute. Exits 0 only if all values are right, no fault is seen, and no part is below its floor; sums by float
+atomics may differ in bits, since their order is open.
 """
 
 from __future__ import annotations
@@ -16,18 +18,22 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from grader.build import Build, build
 from grader.catalog import Located, load_catalog
 from grader.compare import compare
 from grader.cuda.session import RealGPU
-from grader.cuda.trial import HOWS, CudaTrial, replayed
+from grader.cuda.trial import HOWS, CudaTrial, fits, replayed
 from grader.inputs import derived_seed, memory_for
-from grader.puzzle import Part
+from grader.puzzle import Part, call_by_name
 from grader.record import record
 from grader.simt.software import SoftwareGPU
 from tests.gpu.ceilings import ceiling_of, measured
 from tests.gpu.first_light import SEED, Row, about, same_bits
+from tests.gpu.matrix_products import PRODUCT_FLOORS, measured_product, product_of, teraflops
 
+REPLAYS = 100
 # What a solution has to reach, as a share of its ceiling in the same run.
 FLOORS = {
     "vector_add_float4": 0.95,
@@ -104,15 +110,67 @@ def beside_ceiling(part: Part, row: dict[str, Any], ceilings: dict[str, dict[str
         yield f"{part.name} reaches {row['of_ceiling']:.2f} of {of.name}, and {FLOORS[part.name]:.2f} is asked for"
 
 
+def beside_product(part: Part, row: dict[str, Any], products: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """The same for a product of matrices, beside PyTorch's own."""
+    product = product_of(part)
+    if product is None or "ms" not in row:
+        return
+    key = " ".join(map(str, product))
+    if key not in products:
+        products[key] = measured_product(product)
+    row["tflops"] = round(teraflops(part, row["ms"]), 2)
+    row |= {"product": products[key]["name"], "of_product": round(products[key]["ms"] / row["ms"], 4)}
+    floor = PRODUCT_FLOORS.get(part.name, 0.0)
+    if row["of_product"] < floor:
+        yield f"{part.name} reaches {row['of_product']:.2f} of PyTorch, and {floor:.2f} is asked for"
+
+
+def equal_bits(gpu: RealGPU, located: Located, built: Build) -> tuple[dict[str, Any], list[str]]:
+    """A hundred replays of the largest small case on the same input, where the part promises equal bits."""
+    part = located.part
+    if not any(goal.every_order for goal in part.goals):
+        return {}, []
+    case = max(part.cases(), key=lambda one: call_by_name(part.work, one.params).bytes)
+    gpu.load(record(built, part, case, layout=gpu.layout(case)).plan, built.cubin)
+    inputs = memory_for(part, case, SEED)
+    first: dict[str, torch.Tensor] = {}
+    other = 0
+    for replay in range(REPLAYS):
+        memory = {name: tensor.clone() for name, tensor in inputs.items()}
+        replayed(gpu, part, memory, how=HOWS[replay % len(HOWS)], run=replay)
+        results = {buffer.name: memory[buffer.name] for buffer in part.results}
+        first = first or results
+        other += not all(same_bits(results[name], first[name]) for name in results)
+    row = {"params": dict(case.params), "replays": REPLAYS, "with_other_bits": other}
+    return {"equal_bits": row}, [f"{part.name}: {other} of {REPLAYS} replays gave other bits"] if other else []
+
+
+def far_case(gpu: RealGPU, located: Located, built: Build) -> tuple[dict[str, Any], list[str]]:
+    """The case whose offsets need 64 bits, once, where this machine's memory holds its comparison."""
+    part, case = located.part, located.part.far
+    if case is None or not fits(part, case):
+        return {}, []
+    gpu.load(record(built, part, case, layout=gpu.layout(case)).plan, built.cubin)
+    memory = memory_for(part, case, SEED)
+    inputs = {buffer.name: memory[buffer.name].clone() for buffer in part.buffers if buffer.is_read}
+    replayed(gpu, part, memory, how="graph")
+    wrong = compare(part, case, inputs, memory).wrong
+    row = {"far": {"params": dict(case.params), "wrong": wrong}}
+    return row, [f"{part.name}, far: {wrong} wrong"] if wrong else []
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("puzzles", nargs="+", help="puzzles or parts")
     parser.add_argument("--out", type=Path, default=Path("solutions.json"))
     parser.add_argument("--commit")
+    parser.add_argument("--far", action="store_true")
     options = parser.parse_args(arguments)
     located = parts_of(options.puzzles)
     ceilings: dict[str, dict[str, Any]] = {}
-    found: dict[str, Any] = {"about": about(options.commit), "ceilings": ceilings, "parts": [], "problems": []}
+    products: dict[str, dict[str, Any]] = {}
+    found: dict[str, Any] = {"about": about(options.commit), "ceilings": ceilings, "products": products}
+    found |= {"parts": [], "problems": []}
     found["about"]["command"] = f"python -m tests.gpu.solutions {' '.join(options.puzzles)}"
     with RealGPU(located[0].part) as gpu:
         target = gpu.device.target
@@ -124,7 +182,13 @@ def main(arguments: list[str]) -> int:
         with RealGPU(one.part) as gpu:
             found["problems"] += small_cases(gpu, one, built, row)
             row.plain["bench"], problems = bench(gpu, one, built)
-        found["problems"] += [*problems, *beside_ceiling(one.part, row.plain["bench"], ceilings)]
+            for further in (equal_bits, far_case) if options.far else (equal_bits,):
+                seen, more = further(gpu, one, built)
+                row.plain |= seen
+                problems += more
+        timed = row.plain["bench"]
+        problems += [*beside_ceiling(one.part, timed, ceilings), *beside_product(one.part, timed, products)]
+        found["problems"] += problems
         found["parts"].append(row.plain)
         print(json.dumps(row.plain), flush=True)
         options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
