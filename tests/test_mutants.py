@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.author.edits import OPERATORS
-from grader.author.mutants import REASONS, Fate, Mutant, Reasons, judge_mutants, mutants_of, sample_of
-from grader.author.rates import commit_of, rates, unexplained
+from grader.author.mutants import REASONS, Fate, Mutant, Reasons, digest_of, judge_mutants, mutants_of, sample_of
+from grader.author.rates import commit_of, known_parts, rates, unexplained
 from grader.author.tokens import Code
 from grader.catalog import load_catalog
 from grader.tools import TorchLoading, default_tools
@@ -18,7 +18,8 @@ from tests.judging import ROOT
 
 PARTS = [part for puzzle in load_catalog(ROOT).puzzles for part in puzzle.parts]
 MUTANTS = [mutant for part in PARTS for mutant in mutants_of(part)]
-SAMPLE = sample_of(MUTANTS, 20, commit_of(ROOT) or "no checkout")
+JUDGED = known_parts(ROOT / "results" / "mutants.json", PARTS)
+SAMPLE = sample_of([mutant for mutant in MUTANTS if mutant.part in JUDGED], 20, commit_of(ROOT) or "no checkout")
 ENTRIES = json.loads((ROOT / REASONS).read_text(encoding="utf-8"))
 
 
@@ -34,6 +35,19 @@ def test_every_reason_is_of_a_mutant_that_there_is() -> None:
         entry for entry in ENTRIES if (entry["part"], entry["line"], entry["becomes"], entry.get("nth", 1)) not in known
     ] == []
     assert all(len(entry["reason"]) > 20 for entry in ENTRIES)
+
+
+def test_the_last_full_run_left_nothing_unexplained() -> None:
+    run = json.loads((ROOT / "results" / "mutants.json").read_text(encoding="utf-8"))
+    assert run["parts"]
+    assert all(row["killed"] == row["counted"] for row in run["parts"])
+    assert all(survivor["reason"] for survivor in run["survivors"])
+
+
+def test_a_part_whose_solution_has_changed_waits_for_the_next_full_run(tmp_path: Path) -> None:
+    first, second = PARTS[:2]
+    (tmp_path / "run.json").write_text(json.dumps({"parts": [{"solution": digest_of(first)}]}), encoding="utf-8")
+    assert known_parts(tmp_path / "run.json", [first, second]) == [first]
 
 
 def test_a_sample_is_drawn_by_its_seed() -> None:

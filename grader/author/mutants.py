@@ -10,6 +10,7 @@ solution; the reasons lie in a file beside the tests, see `Reasons`.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
@@ -111,6 +112,11 @@ def mutants_of(part: Located) -> list[Mutant]:
         seen[mutant.line, mutant.becomes] += 1
         found.append(replace(mutant, nth=seen[mutant.line, mutant.becomes]))
     return found
+
+
+def digest_of(part: Located) -> str:
+    """What a part's solution is known by in results: any change of its text is another one."""
+    return hashlib.sha256(part.solution_path.read_bytes()).hexdigest()[:16]
 
 
 def _mutant(part: Located, source: str, edit: Edit, name: str) -> Mutant:

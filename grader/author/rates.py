@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.author.mutants import Fate, Judged
+from grader.author.mutants import Fate, Judged, digest_of
+from grader.catalog import Located
 
 
 def rates(judged: Sequence[Judged]) -> list[dict[str, Any]]:
@@ -24,6 +25,7 @@ def rates(judged: Sequence[Judged]) -> list[dict[str, Any]]:
             {
                 "label": label,
                 "part": own[0].mutant.part.part.name,
+                "solution": digest_of(own[0].mutant.part),
                 "mutants": len(own),
                 "stillborn": sum(one.fate is Fate.stillborn for one in own),
                 "same_program": sum(one.fate is Fate.same for one in own),
@@ -90,6 +92,12 @@ def write(path: Path, judged: Sequence[Judged], root: Path, seed: int) -> None:
         ],
     }
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def known_parts(path: Path, parts: Iterable[Located]) -> list[Located]:
+    """Those whose mutants the last full run, in this file, has judged as their solutions are now."""
+    known = {row["solution"] for row in json.loads(path.read_text(encoding="utf-8"))["parts"]}
+    return [part for part in parts if digest_of(part) in known]
 
 
 def commit_of(root: Path) -> str | None:
