@@ -7,7 +7,7 @@ from grader.simt.lower_function import FunctionLowering, Unfit
 from grader.simt.lower_plans import FLOAT16, FLOAT32, HALF, WORD, operand_type, plan_for
 from grader.simt.program import KIND_SHIFT, PREDICATE, R64, SINK
 
-_ONE = {FLOAT16: 0x3C00, FLOAT32: 0x3F800000}
+_ONE = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000}
 
 
 def set_by_comparison(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
@@ -20,7 +20,7 @@ def set_by_comparison(lowering: FunctionLowering, instruction: ptx.Instruction) 
     result = lowering.result(instruction.operands[0], typed)
     holds = _predicate(lowering)
     lowering.emit(plan.name, [holds, SINK], lowering.sources(instruction.operands[1:], plan.sources))
-    truth = _ONE[typed] if typed in _ONE else (1 << ptx.TYPE_BITS[to]) - 1
+    truth = _ONE[to] if to in _ONE else (1 << ptx.TYPE_BITS[to]) - 1
     _select(lowering, result, lowering.code.constant32(truth), lowering.code.constant32(0), holds)
 
 

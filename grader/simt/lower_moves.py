@@ -23,6 +23,9 @@ def mov(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
         raise Unfit
     result = lowering.operands[target.number]
     if isinstance(source, ptx.Vector):
+        if target.bits == 16:
+            _pack_bytes(lowering, result, source.elements)
+            return
         bits = target.bits // len(source.elements) if source.elements else 0
         if (target.bits, len(source.elements)) not in _PACKS:
             raise Unfit
@@ -42,6 +45,26 @@ def mov(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
         floats = instruction.opcode.rsplit(".", 1)[-1] in ("f32", "f64")
         kind = operand_type(f"f{target.bits}") if floats and target.bits > 16 else _TYPE_OF_BITS[target.bits]
         lowering.copy(result, lowering.source(source, kind or HALF))
+
+
+def _pack_bytes(lowering: FunctionLowering, result: int, elements: tuple[ptx.Operand, ...]) -> None:
+    """`mov.b16 d, {a, b}` of registers of 8 bits, whose slots may hold more, or numbers."""
+    if len(elements) != 2:
+        raise Unfit
+    constant = lowering.code.constant32
+    parts = []
+    for element in elements:
+        if isinstance(element, ptx.Register) and element.bits == 8:
+            part = lowering.temporary(R32)
+            lowering.emit("and.b32", [part], [lowering.operands[element.number], constant(0xFF)])
+            parts.append(part)
+        elif isinstance(element, ptx.Immediate) and element.kind == "int":
+            parts.append(constant(element.value & 0xFF))
+        else:
+            raise Unfit
+    upper = lowering.temporary(R32)
+    lowering.emit("shl.b32", [upper], [parts[1], constant(8)])
+    lowering.emit("or.b32", [result], [parts[0], upper])
 
 
 def _address(lowering: FunctionLowering, target: ptx.Register, variable: ptx.Variable, offset: int) -> None:
@@ -126,7 +149,7 @@ def cvt(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
     if _is_copy(parts[1:-2], to, source_type, target, operands):
         lowering.copy(result, sources[0])
         return
-    held = 16 if to_bits <= 16 else to_bits
+    held = 16 if to_bits <= 16 and target.bits != 8 else to_bits
     if target.bits < held:
         raise Unfit
     if target.bits == held or (target.bits == 32 and to[0] != "s"):

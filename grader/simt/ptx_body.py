@@ -114,7 +114,7 @@ class BodyReader(OperandReader):
         cursor = self.cursor
         cursor.at += 1
         bits = TYPE_BITS.get(cursor.take()[1:])
-        if bits is None or bits == 8:
+        if bits is None:
             raise cursor.error("this is no type of a register", back=1)
         while True:
             name = cursor.name()

@@ -28,7 +28,7 @@ _REGISTERS = (
     ".reg .pred %p<20>; .reg .b16 %h<20>; .reg .b32 %r<40>; .reg .b64 %d<40>; .reg .b32 %t, %i; .reg .b64 %in, %out;"
 )
 # An order that does not change the value: the machine's table knows the name without it.
-_STRENGTH = re.compile(
+STRENGTH = re.compile(
     r"^(ld|st|atom|red)\.(?:volatile|relaxed|acquire|release|acq_rel|mmio)\.(?:(?:cta|cluster|gpu|sys)\.)?"
 )
 
@@ -147,7 +147,7 @@ def _operations(program: Program, ran: set[int]) -> set[str]:
             line = program.sites[item.site].line
             if line < 10 or line not in ran:
                 continue
-            name = _STRENGTH.sub(r"\1.", program.op_names[item.op])
+            name = STRENGTH.sub(r"\1.", program.op_names[item.op])
             names.add(f"{name}.tracked" if name.startswith("shfl") and len(item.operands) == 8 else name)
     return names
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from tests import exact
-from tests.exact import BF16, F16, F32, F64, MODES, Format, Operation
+from tests.exact import BF16, F32, F64, MODES, Format, Operation
 from tests.instructions.case import Case, Word
 from tests.instructions.comparisons import FLOAT_COMPARISONS, float_holds, predicates
 from tests.instructions.conversions import integer_of, slot
@@ -77,24 +78,24 @@ def arithmetic() -> Iterator[Case]:
 
 
 def comparisons() -> Iterator[Case]:
-    form = FORMATS["f16"]
-    for name in FLOAT_COMPARISONS:
+    for kind, name in itertools.product(KINDS, FLOAT_COMPARISONS):
+        form = FORMATS[kind]
         holds = float_holds(form, name)
-        yield from predicates(name, "", "f16", "h", holds, pair=False)
-        for to, truth in (("f16", form.one), ("u16", 0xFFFF), ("u32", 0xFFFFFFFF)):
+        yield from predicates(name, "", kind, "h", holds, pair=False)
+        for to, truth in ((kind, form.one), ("u16", 0xFFFF), ("u32", 0xFFFFFFFF)):
 
             def single(a: int, b: int, t: int = truth, h: Callable[[int, int], bool] = holds) -> Word:
                 return t if h(a, b) else 0
 
             of = "r" if to == "u32" else "h"
-            yield on_registers(f"set.{name}.{to}.f16", of, "hh", operands("f16", "f16", count=160), single)
-        for to, truth in (("f16x2", form.one), ("u32", 0xFFFF), ("s32", 0xFFFF)):
+            yield on_registers(f"set.{name}.{to}.{kind}", of, "hh", operands(kind, kind, count=160), single)
+        for to, truth in ((f"{kind}x2", form.one), ("u32", 0xFFFF), ("s32", 0xFFFF)):
 
             def half(a: int, b: int, t: int = truth, h: Callable[[int, int], bool] = holds) -> Word:
                 return t if h(a, b) else 0
 
-            rows = operands("f16x2", "f16x2", count=160)
-            yield on_registers(f"set.{name}.{to}.f16x2", "r", "rr", rows, paired(half))
+            rows = operands(f"{kind}x2", f"{kind}x2", count=160)
+            yield on_registers(f"set.{name}.{to}.{kind}x2", "r", "rr", rows, paired(half))
 
 
 def narrowing() -> Iterator[Case]:
@@ -124,7 +125,7 @@ def narrowing() -> Iterator[Case]:
 
     for kind in KINDS:
         form = FORMATS[kind]
-        for mode in MODES if kind == "f16" else ("rn", "rz"):
+        for mode in MODES:
             yield on_registers(f"cvt.{mode}.{kind}.f32", "h", "r", rows("f32"), narrowed(F32, form, mode))
         for mode in ("rn", "rz"):
             for modifier in ("", ".relu"):
@@ -138,10 +139,10 @@ def narrowing() -> Iterator[Case]:
                 name = f"cvt.{mode}{modifier}.{kind}x2.f32"
                 yield on_registers(name, "r", "rr", operands("f32", "f32"), both)
 
-    def from_double(bits: int) -> Word:
-        return AnyNan(F16) if exact.is_nan(F64, bits) else narrowed(F64, F16, "rn")(bits)
+        def from_double(bits: int, f: Format = form) -> Word:
+            return AnyNan(f) if exact.is_nan(F64, bits) else narrowed(F64, f, "rn")(bits)
 
-    yield on_registers("cvt.rn.f16.f64", "h", "d", rows("f64"), from_double)
+        yield on_registers(f"cvt.rn.{kind}.f64", "h", "d", rows("f64"), from_double)
 
 
 def widening() -> Iterator[Case]:
@@ -158,39 +159,47 @@ def widening() -> Iterator[Case]:
 
 
 def integers() -> Iterator[Case]:
-    form = FORMATS["f16"]
-    for kind in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"):
+    kinds = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
+    for half, kind, mode in itertools.product(KINDS, kinds, MODES):
         of = LETTER[WIDTHS[kind]]
-        for mode in MODES:
 
-            def to_half(bits: int, k: str = kind, m: str = mode) -> Word:
-                return exact.rounded(form, Fraction(signed(k, bits)), m)
+        def to_half(bits: int, f: Format = FORMATS[half], k: str = kind, m: str = mode) -> Word:
+            return exact.rounded(f, Fraction(signed(k, bits)), m)
 
-            def from_half(bits: int, k: str = kind, m: str = mode, o: str = of) -> Word:
-                return slot(k, integer_of(form, k, m, bits, wide_nan=WIDTHS[k] == 64), o)
+        def from_half(bits: int, f: Format = FORMATS[half], k: str = kind, m: str = mode, o: str = of) -> Word:
+            return slot(k, integer_of(f, k, m, bits, wide_nan=WIDTHS[k] == 64), o)
 
-            numbers = operands(kind, count=96) + [(n,) for n in (2047, 2049, 2051, 65504, 65519, 65520, 65535)]
-            rows = [row for row in numbers if row[0] >> WIDTHS[kind] == 0]
-            yield on_registers(f"cvt.{mode}.f16.{kind}", "h", of, rows, to_half)
-            yield on_registers(f"cvt.{mode}i.{kind}.f16", of, "h", operands("f16"), from_half)
-    for kind in KINDS:
+        numbers = operands(kind, count=96) + [(n,) for n in (*_TIES, *(n << 40 for n in _TIES))]
+        rows = [row for row in numbers if row[0] >> WIDTHS[kind] == 0]
+        yield on_registers(f"cvt.{mode}.{half}.{kind}", "h", of, rows, to_half)
+        yield on_registers(f"cvt.{mode}i.{kind}.{half}", of, "h", operands(half), from_half)
+    for half, mode in itertools.product(KINDS, MODES):
 
-        def rounded(bits: int, f: Format = FORMATS[kind]) -> Word:
-            return exact.rounded(f, Fraction(signed("s32", bits)), "rn")
-
-        if kind == "bf16":
-            yield on_registers("cvt.rn.bf16.s32", "h", "r", operands("s32", count=96), rounded)
-    for mode in MODES:
-
-        def whole(bits: int, m: str = mode) -> Word:
-            if exact.is_nan(form, bits):
-                return result(form, None)
-            if exact.is_infinite(form, bits):
+        def whole(bits: int, f: Format = FORMATS[half], m: str = mode) -> Word:
+            if exact.is_nan(f, bits):
+                return result(f, None)
+            if exact.is_infinite(f, bits):
                 return bits
-            number = Fraction(exact.integral(exact.value(form, bits), m))
-            return exact.rounded(form, number, "rn", exact.is_negative(form, bits))
+            number = Fraction(exact.integral(exact.value(f, bits), m))
+            return exact.rounded(f, number, "rn", exact.is_negative(f, bits))
 
-        yield on_registers(f"cvt.{mode}i.f16.f16", "h", "h", operands("f16"), whole)
+        yield on_registers(f"cvt.{mode}i.{half}.{half}", "h", "h", operands(half), whole)
 
 
-CASES = [*arithmetic(), *comparisons(), *narrowing(), *widening(), *integers()]
+def bytes_of_bfloats() -> Iterator[Case]:
+    """As cuda_bf16.h converts to a byte: by way of a register of 8 bits."""
+    for kind in ("s8", "u8"):
+        text = f".reg .b8 %small;\ncvt.rzi.{kind}.bf16 %small, {{a0}};\nmov.b16 {{d0}}, {{{{%small, 0}}}};"
+
+        def byte(bits: int, k: str = kind) -> Word:
+            return integer_of(BF16, k, "rz", bits, wide_nan=False)
+
+        title = f"cvt.rzi.{kind}.bf16 into a register of 8 bits"
+        yield on_registers(title, "h", "h", operands("bf16"), byte, text=text, title=title)
+
+
+# Halfway between numbers of f16 or of bf16, or next to that.
+_TIES = (255, 257, 383, 385, 513, 2047, 2049, 2051, 65504, 65519, 65520, 65535, 0x808000, 0x808001, 0x818000)
+
+
+CASES = [*arithmetic(), *comparisons(), *narrowing(), *widening(), *integers(), *bytes_of_bfloats()]

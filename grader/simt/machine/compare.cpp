@@ -11,6 +11,9 @@ namespace simt {
 namespace {
 
 template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, F16> || std::is_same_v<T, Bf16>;
+
+template <class T>
 using SlotOf = std::conditional_t<std::is_floating_point_v<T>, T,
                                   std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
 
@@ -72,8 +75,8 @@ struct Nan {
 
 template <class T, bool Flush>
 auto operand_value(SlotOf<T> raw) {
-    if constexpr (std::is_same_v<T, F16>)
-        return value_of<F16>(raw & 0xffff);
+    if constexpr (kIsHalf<T>)
+        return value_of<T>(raw & 0xffff);
     else if constexpr (Flush)
         return flushed(raw);
     else
@@ -110,8 +113,8 @@ void setp(Warp& warp, const Instruction& instruction) {
     warp.set_predicate(instruction.operand[1], combined<How>(~holds, c));
 }
 
-// set of two f16 a register: Truth in the halves where it holds
-template <class F, std::uint32_t Truth>
+// set of two numbers a register: Truth in the halves where it holds
+template <class T, class F, std::uint32_t Truth>
 struct SetPair {
     std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
         return half(a, b) | half(a >> 16, b >> 16) << 16;
@@ -119,7 +122,7 @@ struct SetPair {
 
   private:
     static std::uint32_t half(std::uint32_t a, std::uint32_t b) {
-        return F{}(value_of<F16>(a & 0xffff), value_of<F16>(b & 0xffff)) ? Truth : 0;
+        return F{}(value_of<T>(a & 0xffff), value_of<T>(b & 0xffff)) ? Truth : 0;
     }
 };
 
@@ -130,11 +133,13 @@ void add_comparison(OperationTable& table, std::string_view comparison, std::str
     table.add({"setp.", comparison, ".and.", type}, wide ? "PPRRp" : "PPrrp", setp<T, F, Flush, Combine::conjunction>);
     table.add({"setp.", comparison, ".or.", type}, wide ? "PPRRp" : "PPrrp", setp<T, F, Flush, Combine::disjunction>);
     table.add({"setp.", comparison, ".xor.", type}, wide ? "PPRRp" : "PPrrp", setp<T, F, Flush, Combine::exclusive>);
-    if constexpr (std::is_same_v<T, F16>) {
+    if constexpr (kIsHalf<T>) {
         using Word = std::uint32_t;
-        table.add({"set.", comparison, ".f16x2.f16x2"}, "wrr", binary<Word, Word, Word, SetPair<F, 0x3c00>>);
-        for (const std::string_view integer : {".u32.f16x2", ".s32.f16x2"})
-            table.add({"set.", comparison, integer}, "wrr", binary<Word, Word, Word, SetPair<F, 0xffff>>);
+        constexpr Word one = std::is_same_v<T, F16> ? 0x3c00 : 0x3f80;
+        const std::string pair = std::string(".") + std::string(type) + "x2";
+        table.add({"set.", comparison, pair, pair}, "wrr", binary<Word, Word, Word, SetPair<T, F, one>>);
+        for (const std::string_view integer : {".u32", ".s32"})
+            table.add({"set.", comparison, integer, pair}, "wrr", binary<Word, Word, Word, SetPair<T, F, 0xffff>>);
     }
 }
 
@@ -181,6 +186,7 @@ void add_compare_operations(OperationTable& table) {
     add_float<float, true>(table, "ftz.f32");
     add_float<double, false>(table, "f64");
     add_float<F16, false>(table, "f16");
+    add_float<Bf16, false>(table, "bf16");
 }
 
 }  // namespace simt

@@ -111,24 +111,33 @@ void convert_to_integer(Warp& warp, const Instruction& instruction) {
                                              limits<To, From>());
 }
 
-template <class To, Round Mode>
+template <class F, class To, Round Mode>
 void convert_half_to_integer(Warp& warp, const Instruction& instruction) {
     const auto* bits = warp.source<std::uint32_t>(instruction.operand[1]);
     std::array<double, kLanes> values;
-    for (int lane = 0; lane < kLanes; ++lane) values[lane] = value_of<F16>(bits[lane] & 0xffff);
+    for (int lane = 0; lane < kLanes; ++lane) values[lane] = value_of<F>(bits[lane] & 0xffff);
     finish_conversion<To, double, Mode, false>(warp, instruction, values.data(), limits<To, float>());
 }
 
-template <class From, Round Mode>
-struct IntegerToHalf {  // what a double cannot hold of a large one lies far above the largest f16
-    std::uint32_t operator()(SlotOf<From> raw) const {
-        return bits_of<F16>(static_cast<double>(static_cast<From>(raw)), Mode);
-    }
+// A double on the same side of every number of fewer bits: the last of 53 bits keeps that something was cut off.
+template <class From>
+double to_double(From a) {
+    if constexpr (sizeof(From) < 8) return a;
+    const bool negative = std::cmp_less(a, 0);
+    const std::uint64_t size = negative ? 0 - static_cast<std::uint64_t>(a) : static_cast<std::uint64_t>(a);
+    const double value =
+        size >> 53 ? static_cast<double>(size >> 11 | ((size & 0x7ff) ? 1 : 0)) * 0x1p11 : static_cast<double>(size);
+    return negative ? -value : value;
+}
+
+template <class F, class From, Round Mode>
+struct IntegerToHalf {
+    std::uint32_t operator()(SlotOf<From> raw) const { return bits_of<F>(to_double(static_cast<From>(raw)), Mode); }
 };
-template <Round Mode>
+template <class F, Round Mode>
 struct RoundHalfToIntegral {
     std::uint32_t operator()(std::uint32_t bits) const {
-        return bits_of<F16>(to_integral<Mode>(value_of<F16>(bits & 0xffff)));
+        return bits_of<F>(to_integral<Mode>(value_of<F>(bits & 0xffff)));
     }
 };
 
@@ -208,12 +217,20 @@ void add_mode(OperationTable& table, std::string_view integral, std::string_view
               unary<Float, SlotOf<Integral>, IntegerToFloat<Float, Integral, M>>);
 }
 
-template <class Integral, Round M>
-void add_half_mode(OperationTable& table, std::string_view integral) {
-    table.add({"cvt.", mode_name(M), "i.", integral, ".f16"}, sizeof(Integral) == 8 ? "Wr" : "wr",
-              convert_half_to_integer<Integral, M>);
-    table.add({"cvt.", mode_name(M), ".f16.", integral}, sizeof(Integral) == 8 ? "wR" : "wr",
-              unary<std::uint32_t, SlotOf<Integral>, IntegerToHalf<Integral, M>>);
+template <class F, class Integral, Round M>
+void add_half_mode(OperationTable& table, std::string_view integral, std::string_view real) {
+    table.add({"cvt.", mode_name(M), "i.", integral, ".", real}, sizeof(Integral) == 8 ? "Wr" : "wr",
+              convert_half_to_integer<F, Integral, M>);
+    table.add({"cvt.", mode_name(M), ".", real, ".", integral}, sizeof(Integral) == 8 ? "wR" : "wr",
+              unary<std::uint32_t, SlotOf<Integral>, IntegerToHalf<F, Integral, M>>);
+}
+
+template <class F, class Integral>
+void add_half_modes(OperationTable& table, std::string_view integral, std::string_view real) {
+    add_half_mode<F, Integral, Round::nearest>(table, integral, real);
+    add_half_mode<F, Integral, Round::zero>(table, integral, real);
+    add_half_mode<F, Integral, Round::down>(table, integral, real);
+    add_half_mode<F, Integral, Round::up>(table, integral, real);
 }
 
 template <class Integral, class Float>
@@ -236,10 +253,8 @@ void add_integral(OperationTable& table, std::string_view name) {
     add_integer_pair<Integral, std::int64_t>(table, name, "s64");
     add_modes<Integral, float>(table, name, "f32");
     add_modes<Integral, double>(table, name, "f64");
-    add_half_mode<Integral, Round::nearest>(table, name);
-    add_half_mode<Integral, Round::zero>(table, name);
-    add_half_mode<Integral, Round::down>(table, name);
-    add_half_mode<Integral, Round::up>(table, name);
+    add_half_modes<F16, Integral>(table, name, "f16");
+    add_half_modes<Bf16, Integral>(table, name, "bf16");
 }
 
 template <class T, Round M, bool Flush, bool Saturate>
@@ -253,9 +268,11 @@ void add_float_mode(OperationTable& table, std::string_view tail) {
     table.add({"cvt.", mode_name(M), tail, ".f32.f64"}, "wR", unary<float, double, Narrow<M, Flush, Saturate>>);
     add_integral_rounding<float, M, Flush, Saturate>(table, tail, "f32");
     if constexpr (!Flush) add_integral_rounding<double, M, false, Saturate>(table, tail, "f64");
-    if constexpr (!Flush && !Saturate)
-        table.add({"cvt.", mode_name(M), "i.f16.f16"}, "wr",
-                  unary<std::uint32_t, std::uint32_t, RoundHalfToIntegral<M>>);
+    if constexpr (!Flush && !Saturate) {
+        using Word = std::uint32_t;
+        table.add({"cvt.", mode_name(M), "i.f16.f16"}, "wr", unary<Word, Word, RoundHalfToIntegral<F16, M>>);
+        table.add({"cvt.", mode_name(M), "i.bf16.bf16"}, "wr", unary<Word, Word, RoundHalfToIntegral<Bf16, M>>);
+    }
 }
 
 template <bool Flush, bool Saturate>

@@ -121,11 +121,14 @@ struct ToFloat<Bf16> {  // the upper half of an f32, whatever it holds
     float operator()(std::uint32_t a) const { return std::bit_cast<float>(a << 16); }
 };
 // From f64 a NaN keeps its sign and the upper bits of what it carries, as on an H200; PTX leaves that open.
+template <class F>
 struct HalfOfDouble {
     std::uint32_t operator()(double a) const {
+        if (a == a) return bits_of<F>(a);
+        constexpr std::uint64_t quiet = std::uint64_t{1} << (F::significand - 2);
         const auto bits = std::bit_cast<std::uint64_t>(a);
-        if (a == a) return bits_of<F16>(a);
-        return static_cast<std::uint32_t>(bits >> 48 & kSign) | 0x7e00 | static_cast<std::uint32_t>(bits >> 42 & 0x1ff);
+        const std::uint64_t kept = bits >> (53 - F::significand) & (quiet - 1);
+        return static_cast<std::uint32_t>((bits >> 48 & kSign) | F::infinity | quiet | kept);
     }
 };
 template <class F, Round Mode, class Operation>
@@ -141,11 +144,6 @@ struct FromTwoFloats {  // the first operand goes to the upper half
         return FromFloat<F, Mode, Operation>{}(a) << 16 | FromFloat<F, Mode, Operation>{}(b);
     }
 };
-template <class F>
-struct FromSigned {
-    std::uint32_t operator()(std::uint32_t a) const { return bits_of<F>(static_cast<std::int32_t>(a)); }
-};
-
 using U = std::uint32_t;
 
 constexpr std::string_view kSources = "wrrr";
@@ -215,8 +213,10 @@ void add_half_operations(OperationTable& table) {
     add_form<Bf16, Exp2OfNormal, 1>(table, "ex2.approx.ftz", "bf16");
     table.add("cvt.rm.f16.f32", "wr", unary<U, float, FromFloat<F16, Round::down, Same>>);
     table.add("cvt.rp.f16.f32", "wr", unary<U, float, FromFloat<F16, Round::up, Same>>);
-    table.add("cvt.rn.f16.f64", "wR", unary<U, double, HalfOfDouble>);
-    table.add("cvt.rn.bf16.s32", "wr", unary<U, U, FromSigned<Bf16>>);
+    table.add("cvt.rm.bf16.f32", "wr", unary<U, float, FromFloat<Bf16, Round::down, Same>>);
+    table.add("cvt.rp.bf16.f32", "wr", unary<U, float, FromFloat<Bf16, Round::up, Same>>);
+    table.add("cvt.rn.f16.f64", "wR", unary<U, double, HalfOfDouble<F16>>);
+    table.add("cvt.rn.bf16.f64", "wR", unary<U, double, HalfOfDouble<Bf16>>);
 }
 
 }  // namespace simt
