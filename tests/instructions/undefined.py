@@ -50,6 +50,9 @@ selp.b32 %r6, 1, 0, %p3;
 ld.shared.b32 %r6, [%r1];
 {store}"""
     yield _case("track.store: written over before it is read", body, [(70 if n < 16 else 4,) for n in _LANES])
+    load = "> ld.shared.b32 %r5, [%r1];\n> selp.b32 %r6, %r5, 1, %p1;"
+    body = f"{shared}\n{_LOW}\n@%p1 st.shared.b32 [%r1], 70;\n{load}\n{store}"
+    yield _case("track.load: read ahead of the condition", body, [(70 if n < 16 else 1,) for n in _LANES])
 
 
 def told() -> Iterator[Case]:
