@@ -89,11 +89,12 @@ def no_redundant_traffic(work: Callable[..., Work]) -> Goal:
     return Goal("no redundant traffic", "redundant_traffic", sentence, check)
 
 
-def reuse(work: Callable[..., Work], times: float, *, of: str = "global") -> Goal:
+def reuse(work: Callable[..., Work], times: float, *, of: str = "global", value_bytes: int = _WORD) -> Goal:
     """Each value loaded from `of` memory, "global" or "shared", serves `times` operations of `work` or more.
 
-    The case with most operations decides. A multiply-add is two operations on two values. Loads count lane by lane,
-    whether a cache has the value or not, and whether lanes that ask for one word of shared memory get it together.
+    The case with most operations decides. A multiply-add is two operations on two values, of `value_bytes` each. Loads
+    count lane by lane, whether a cache has the value or not, and whether lanes that ask for one word of shared memory
+    get it together.
     """
     loaded_from = {"global": "loaded from global memory", "shared": "read from shared memory"}[of]
 
@@ -102,7 +103,7 @@ def reuse(work: Callable[..., Work], times: float, *, of: str = "global") -> Goa
         largest = max(run, key=lambda judged: call_by_name(work, judged.case.params).flops, default=None)
         if largest is None:
             return None
-        operations, loaded = call_by_name(work, largest.case.params).flops, _loaded(largest.counters, of)
+        operations, loaded = call_by_name(work, largest.case.params).flops, _loaded(largest.counters, of, value_bytes)
         values = sum(loaded.values())
         if times * values <= operations:
             return None
@@ -262,14 +263,14 @@ def _takes_more(counts: Counts, name: str, times: float = 1) -> bool:
     return all(each.get(name, 0) > times * each.get(f"{name}_ideal", 0) for each in both)
 
 
-def _loaded(counters: Counts, space: str) -> dict[int, float]:
-    """Line → 4-byte values loaded from that memory, one for each lane that loads it."""
+def _loaded(counters: Counts, space: str, value_bytes: int = _WORD) -> dict[int, float]:
+    """Line → values of so many bytes loaded from that memory, one for each lane that loads it."""
     loaded = {}
     for line, access, counts in _accesses(counters, space):
         if access == "load":
             by_bytes = counts[f"{space}_load_requests_by_bytes"]
-            words = sum(int(size) * requests for size, requests in by_bytes.items()) / _WORD
-            loaded[line] = counts[f"{space}_load_lanes"] * words / counts[f"{space}_load_requests"]
+            values = sum(int(size) * requests for size, requests in by_bytes.items()) / value_bytes
+            loaded[line] = counts[f"{space}_load_lanes"] * values / counts[f"{space}_load_requests"]
     return loaded
 
 

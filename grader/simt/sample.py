@@ -25,6 +25,7 @@ _MOST_BLOCKS = 24  # of a launch
 _MOST_LAUNCHES = 32
 # So many blocks will do once so many warp instructions were spent; a million of them are about half a second.
 _ENOUGH = ((8, 1 << 18), (4, 3 << 18), (1, 1 << 20))
+_COST_OF_PRODUCT = 40  # of matrices, with the loads that belong to it, in warp instructions
 _MOST_RANGES = 64
 _MOST_COPIED = 64 << 20  # bytes: a copy touches all of what it copies
 _OF_OTHER_BLOCKS = ("unsupported", "endless_loop", "redundant_traffic", "deadlock")
@@ -158,7 +159,10 @@ class SampledExecution(Execution):
             sample.reports.append(report)
             self.reports.append(report)
             self.cut = hangs_on_others
-            spent += sum(line["warp_instructions"] for line in report["counters"]["lines"])
+            spent += sum(
+                line["warp_instructions"] + _COST_OF_PRODUCT * line["matrix_instructions"]
+                for line in report["counters"]["lines"]
+            )
             ran = len(sample.reports)
             if self._is_over() or any(ran >= blocks and spent > instructions for blocks, instructions in _ENOUGH):
                 return
