@@ -62,8 +62,11 @@ class _Function:
     lines: set[int] = field(default_factory=set)
 
 
-def read_host_code(library: Path, source_name: str, kernels: set[str]) -> HostCode:
+def read_host_code(library: Path, source_name: str, kernels: set[str], *, inlined: bool = False) -> HostCode:
     """What a library built with -g1 says of `source_name`; `kernels` are the mangled names of the cubin's kernels.
+
+    `inlined`: host code may be optimised, so that headers' code stands within the learner's functions; it gets the line
+    that was there before it.
 
     A source can write anything into the line tables with `asm`. Nonsense, or more than a course needs, gives no lines.
     """
@@ -74,7 +77,8 @@ def read_host_code(library: Path, source_name: str, kernels: set[str]) -> HostCo
     stubs = {_plain(kernel) for kernel in kernels}
     for function in functions:
         function.stub = any(_plain(name) in stubs or _OF_NVCC.match(name) for name in function.names)
-    lines = _compact(list(_without_stubs(((address, line) for address, _, line in rows), functions)))
+    kept = _without_stubs(((address, line) for address, _, line in rows), functions, inlined=inlined)
+    lines = _compact(list(kept))
     return HostCode(
         lines,
         {name: (min(code.lines), max(code.lines)) for code in functions if code.lines for name in code.names},
@@ -137,15 +141,21 @@ def _plain(name: str) -> str:
     return re.sub(r"L(?=\d)", "", name)
 
 
-def _without_stubs(rows: Iterable[tuple[int, int]], functions: list[_Function]) -> Iterator[tuple[int, int]]:
+def _without_stubs(
+    rows: Iterable[tuple[int, int]], functions: list[_Function], *, inlined: bool
+) -> Iterator[tuple[int, int]]:
     """The rows, line 0 in stubs; what is the learner's is noted in its function."""
     starts = [function.start for function in functions]
+    last, last_inside = 0, None
     for address, line in rows:
         place = bisect_right(starts, address) - 1
         inside = functions[place] if place >= 0 and address < functions[place].end else None
         kept = 0 if inside is not None and inside.stub else line
         if inside is not None and kept:
             inside.lines.add(kept)
+        if inlined and not line and inside is last_inside:
+            kept = last
+        last, last_inside = kept, inside
         yield address, kept
 
 

@@ -131,3 +131,13 @@ def test_without_its_parent_the_program_finds_no_device(tmp_path: Path) -> None:
     no_device = 100
     assert subprocess.run([program.executable], check=False).returncode == no_device
     assert run_program(program, []).exit_code == 0
+
+
+def test_lines_and_names_are_known_of_optimised_host_code_too(command_line: CommandLine, tmp_path: Path) -> None:
+    told = tmp_path / "told.json"
+    program = PROGRAMS / "wrong" / "past_the_end.cu"
+    command_line("run", str(program), "--json", str(told), "--nvcc-flag", "-O3")
+    (finding,) = json.loads(told.read_text())["findings"]
+    assert (finding["buffer"], finding["index"]) == ("d_values", 1000)
+    allocated = next(mark["line"] for mark in finding["marks"] if "gets its 4,000 bytes" in mark["text"])
+    assert "cudaMalloc" in program.read_text().splitlines()[allocated - 1]

@@ -23,7 +23,7 @@ def destination(source: str, function: str = "cudaMalloc", line: int = 1) -> Des
         ("unsigned char *in, *out; cudaMalloc(&out, n);", Destination("out", 1)),
         ("cudaMalloc<float>(&d_a, n);", Destination("d_a")),
         ("cudaMalloc(\n    &d_a,\n    n * sizeof(short));", Destination("d_a", 2)),
-        ("allocate(n);", Destination("cudaMalloc in line 1")),
+        ("allocate(n);", Destination("cudaMalloc at line 1")),
     ],
 )
 def test_the_variable_that_an_allocation_fills(source: str, wanted: Destination) -> None:

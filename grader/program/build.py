@@ -127,7 +127,7 @@ class _Job:
             raise ProgramNotCompiled(said)
         cubin = work / f"{stem}.sm_{self.request.target}.cubin"
         kernels = read_kernels(cubin)
-        host = read_host_code(directory / "program", source.name, set(kernels))
+        host = read_host_code(directory / "program", source.name, set(kernels), inlined=True)
         _lower(work / f"{stem}.ptx", source.name, directory / "program.simt")
         description = {
             "headers": _hashes(work / "headers.d", self.toolchain),

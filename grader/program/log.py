@@ -10,6 +10,8 @@ from typing import Any
 
 from grader.hostlines import HostLines
 
+_NEAR = 2  # lines
+
 
 @dataclass(frozen=True)
 class Allocation:
@@ -60,11 +62,15 @@ class Log:
         return next(within, None)
 
 
-def read_log(path: Path, lines: HostLines) -> Log:
-    """The file's events in order; a last line that a dying program left half is passed over."""
-    log = Log()
+def read_log(path: Path, lines: HostLines, source: str) -> Log:
+    """The file's events in order; a last line that a dying program left half is passed over.
+
+    `source` is the text of the program, whose optimised code is known to a line or two only.
+    """
+    log, written = Log(), source.split("\n")
     for record in _records(path):
         place, line = _place(record.get("frames", ()), lines)
+        line = _line_of_call(written, line, record.get("function", ""))
         match record["kind"]:
             case "allocation":
                 made = Allocation(record["id"], record["function"], record["address"], record["bytes"], line, place)
@@ -97,3 +103,11 @@ def _place(frames: Sequence[int], lines: HostLines) -> tuple[int, int | None]:
     """The innermost of the callers that is a line of the source, and that line."""
     found = ((frame, lines.line(frame)) for frame in frames)
     return next(((frame, line) for frame, line in found if line is not None), (0, None))
+
+
+def _line_of_call(written: Sequence[str], line: int | None, function: str) -> int | None:
+    """The line itself, or the next one or two if it is there that the function stands."""
+    if line is None or not function:
+        return line
+    near = range(line, min(line + _NEAR, len(written)) + 1)
+    return next((each for each in near if function in written[each - 1]), line)

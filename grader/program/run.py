@@ -48,7 +48,8 @@ def run_program(program: Program, arguments: Sequence[str]) -> Finished:
             code = started.wait()
         finally:
             signal.signal(signal.SIGINT, before)
-        return Finished(_SIGNALLED - code if code < 0 else code, read_log(log, program.host_lines))
+        source = program.source.read_text(encoding="utf-8", errors="replace")
+        return Finished(_SIGNALLED - code if code < 0 else code, read_log(log, program.host_lines, source))
 
 
 def _request(program: Program, machine: Path, log: Path, device: Device) -> str:

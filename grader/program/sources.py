@@ -49,7 +49,7 @@ def _destination(source: str, allocation: Allocation, nth: int) -> Destination:
     text = _from_line(source, allocation.line)
     calls = list(re.finditer(rf"\b{allocation.function}(?:Async)?\b{_FIRST_ARGUMENT}", text))
     if not calls:
-        where = f" in line {allocation.line}" if allocation.line else ""
+        where = f" at line {allocation.line}" if allocation.line else ""
         return Destination(f"{allocation.function}{where}")
     call = calls[min(nth, len(calls) - 1)]
     name = call[1].rstrip(".")
