@@ -30,6 +30,10 @@ def test_the_variable_that_an_allocation_fills(source: str, wanted: Destination)
     assert destination(source) == wanted
 
 
+def test_a_function_of_the_headers_that_calls_another_is_recognised() -> None:
+    assert destination("CHECK(cudaMallocHost(&pinned, n * sizeof(int)));", "cudaHostAlloc").name == "pinned"
+
+
 def test_calls_on_one_line_have_each_its_own_variable() -> None:
     source = "cudaMalloc(&a, 4); cudaMalloc(&b, 4);"
     made = {1: Allocation(1, "cudaMalloc", 0x1000, 4, 1, place=32), 2: Allocation(2, "cudaMalloc", 0x2000, 4, 1, 16)}

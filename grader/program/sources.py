@@ -18,6 +18,13 @@ _LONGEST = 600  # characters of a statement
 _CAST = r"\([^()&]*\)\s*|\w+_cast\s*<[^<>]*>\s*\("
 _NAME = r"[A-Za-z_][\w.]*(?:(?:->|\[)[\w.\]]+)*"
 _FIRST_ARGUMENT = rf"\s*(?:<[^;<>]*>)?\s*\(\s*(?:{_CAST})*&?\s*({_NAME})"
+# CUDA's headers have functions of C++ that call others of C.
+_SPELLINGS: Mapping[str, str] = {
+    "cudaHostAlloc": "cudaHostAlloc|cudaMallocHost",
+    "cudaEventCreateWithFlags": "cudaEventCreateWithFlags|cudaEventCreate",
+    "cudaLaunchKernelExC": "cudaLaunchKernelExC|cudaLaunchKernelEx",
+    "cudaMallocFromPoolAsync": "cudaMallocFromPoolAsync|cudaMallocAsync",
+}
 _TYPE = r"((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_]\w*)"
 _STATEMENT_BEFORE = re.compile(r"(?:[;{}]|\)|\belse|\bdo|^)\s*(?:\(\s*void\s*\)\s*)?$")
 
@@ -47,7 +54,7 @@ def destinations(source: str, allocations: Mapping[int, Allocation]) -> dict[int
 
 def _destination(source: str, allocation: Allocation, nth: int) -> Destination:
     text = _from_line(source, allocation.line)
-    calls = list(re.finditer(rf"\b{allocation.function}(?:Async)?\b{_FIRST_ARGUMENT}", text))
+    calls = list(re.finditer(rf"\b(?:{_spellings(allocation.function)})\b{_FIRST_ARGUMENT}", text))
     if not calls:
         where = f" at line {allocation.line}" if allocation.line else ""
         return Destination(f"{allocation.function}{where}")
@@ -70,12 +77,16 @@ def looks_at_result(source: str, line: int | None, function: str) -> bool:
     A call that is a statement of its own throws its result away.
     """
     text = _from_line(source, line)
-    call = re.search(rf"\b{re.escape(function)}\s*(?:<[^;<>]*>)?\s*\(", text)
+    call = re.search(rf"\b(?:{_spellings(function)})\s*(?:<[^;<>]*>)?\s*\(", text)
     if line is None or call is None:
         return True  # nothing is said that was not seen
     lines = source.split("\n")
     before = _without_comments("\n".join([*lines[max(0, line - 4) : line - 1], text[: call.start()]]))
     return not _STATEMENT_BEFORE.search(before)
+
+
+def _spellings(function: str) -> str:
+    return _SPELLINGS.get(function, re.escape(function))
 
 
 def _from_line(source: str, line: int | None) -> str:
