@@ -18,7 +18,7 @@ constexpr unsigned threads = BM / TM * (BN / TN);
 static_assert(BM * BK == 4 * threads && BK * BN == 4 * threads, "a thread brings one float4 of each tile");
 
 // Four neighbours in a row of x [rows, cols], zero past the edges; one access of 16 bytes where the address allows it.
-__device__ float4 four(const float* x, std::size_t row, std::size_t col, std::size_t rows, std::size_t cols) {
+inline __device__ float4 four(const float* x, std::size_t row, std::size_t col, std::size_t rows, std::size_t cols) {
     const float* from = x + row * cols + col;
     const std::size_t left = row < rows && col < cols ? cols - col : 0;
     if (left >= 4 && reinterpret_cast<std::size_t>(from) % sizeof(float4) == 0)
@@ -29,7 +29,7 @@ __device__ float4 four(const float* x, std::size_t row, std::size_t col, std::si
 
 // Where the i-th of the eight rows of thread ty, or columns of tx, lies in the tile: in two groups of four, so that
 // neighbouring threads read neighbouring float4s. With eight in one piece they would meet in the banks.
-__device__ unsigned place(unsigned thread, unsigned i) {
+inline __device__ unsigned place(unsigned thread, unsigned i) {
     return i / 4 * (BM / 2) + thread * 4 + i % 4;
 }
 
