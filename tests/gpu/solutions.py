@@ -3,9 +3,9 @@
 Each small case of these puzzles and parts, replayed as a stream of calls and as a graph on fresh inputs: the values
 against PyTorch, and bit for bit against the software GPU's. Then the bench case, timed, and its values judged, beside a
 streaming kernel that reads and writes in the same proportion (`ceilings.py`) or PyTorch's own product of matrices
-(`matrix_products.py`). A part that promises equal bits is replayed a hundred times on one input; with
-`--far`, one with a far case runs that too, which takes a minute. Exits 0 only if all values are right, no fault is seen, and no part is below its floor; sums by float
-atomics may differ in bits, since their order is open.
+(`matrix_products.py`). A part that promises equal bits is replayed a hundred times on one input; with `--far`, one with
+a far case runs that too, which takes a minute. Exits 0 only if all values are right, no fault is seen, and no part is
+below its floor; sums by float atomics may differ in bits, since their order is open.
 """
 
 from __future__ import annotations
