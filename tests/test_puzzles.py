@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -67,3 +68,11 @@ def test_a_size_of_0_is_tried_and_never_first(part: Located) -> None:
 
 def smallest_extent(part: Located, case: Case) -> int:
     return min(extent for buffer in part.part.buffers for extent in shape_of(buffer, case.params))
+
+
+@EACH_PART
+def test_the_head_of_a_skeleton_is_in_paragraphs(part: Located) -> None:
+    head = part.path.read_text(encoding="utf-8").partition("#include")[0].splitlines()
+    assert head[0].startswith(f"// {part.part.name}: ")
+    for line in head[1:]:
+        assert re.fullmatch(r"//|// (Why|Given|Write|Goal|Needs) {2,4}\S.*|// {8,}\S.*", line), line

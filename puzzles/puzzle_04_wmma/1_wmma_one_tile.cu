@@ -1,8 +1,7 @@
 // wmma_one_tile: C = A · B for 16 x 16 matrices, by one warp on tensor cores
 //
 // Why    A tensor core multiplies small matrices at once: 4,096 multiply-adds where a lane does one. The operands lie
-// in
-//        the registers of all 32 lanes together, as *fragments*; nobody says which lane holds which element.
+//        in the registers of all 32 lanes together, as *fragments*; nobody says which lane holds which element.
 // Given  A, B and C, 16 x 16, row-major: halves in A and B, floats in C; a launcher with one warp; the three types of
 //        fragments.
 // Write  about 6 lines, in namespace wmma: a fragment of each type; `fill_fragment(c, 0.0f)`; `load_matrix_sync(a, A,

@@ -5,9 +5,8 @@
 // Given  x, n floats, and out, one float that holds anything at all, in device memory; warp_sum, which is 5.2 as a
 //        function; a launcher whose grid stops growing at 1,056 blocks, and which starts none for n = 0.
 // Write  the kernel's body, about 13 lines: a loop over the grid, eight elements a round; the sum of each warp; the
-// sums
-//        of the block's 8 warps, through shared memory; one atomicAdd a block. And a line of the launcher: what is
-//        added to begins at 0.
+//        sums of the block's 8 warps, through shared memory; one atomicAdd a block. And a line of the launcher: what
+//        is added to begins at 0.
 // Goal   One atomic a block at most, 132 blocks at least at full size; loads are coalesced, and none is done twice.
 #include <cuda_runtime.h>
 
@@ -15,8 +14,8 @@
 
 constexpr unsigned warp = 32;
 constexpr unsigned threads = 256;
-[[maybe_unused]] constexpr unsigned at_once =
-    8;  // loads that a thread has under way together: memory is far, and one would wait alone
+// Loads that a thread has under way together: memory is far, and one would wait alone.
+[[maybe_unused]] constexpr unsigned at_once = 8;
 
 // Lane 0 returns the sum of the 32 values of its warp. All 32 lanes must call it together.
 __device__ inline float warp_sum(float value) {

@@ -5,9 +5,8 @@
 // Given  x, n floats, and out, one float that holds anything at all, in device memory; warp_sum, which is 5.2 as a
 //        function; a launcher whose grid stops growing at 1,056 blocks, and which starts none for n = 0.
 // Write  the kernel's body, about 13 lines: a loop over the grid, eight elements a round; the sum of each warp; the
-// sums
-//        of the block's 8 warps, through shared memory; one atomicAdd a block. And a line of the launcher: what is
-//        added to begins at 0.
+//        sums of the block's 8 warps, through shared memory; one atomicAdd a block. And a line of the launcher: what
+//        is added to begins at 0.
 // Goal   One atomic a block at most, 132 blocks at least at full size; loads are coalesced, and none is done twice.
 #include <cuda_runtime.h>
 
@@ -15,8 +14,8 @@
 
 constexpr unsigned warp = 32;
 constexpr unsigned threads = 256;
-[[maybe_unused]] constexpr unsigned at_once =
-    8;  // loads that a thread has under way together: memory is far, and one would wait alone
+// Loads that a thread has under way together: memory is far, and one would wait alone.
+[[maybe_unused]] constexpr unsigned at_once = 8;
 
 // Lane 0 returns the sum of the 32 values of its warp. All 32 lanes must call it together.
 __device__ inline float warp_sum(float value) {
@@ -30,9 +29,10 @@ __global__ void reduce_sum_kernel(const float* __restrict__ x, float* __restrict
     const unsigned stride = blockDim.x * gridDim.x;
     float sum = 0.0f;  // a thread without an element stays, with 0: the shuffle below waits for all 32 lanes
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    for (; i + (at_once - 1) * stride < n; i += at_once * stride)  // all eight are there: no test between the loads,
-        for (unsigned k = 0; k < at_once; ++k) sum += x[i + k * stride];  // so that none waits for the one before
-    for (; i < n; i += stride) sum += x[i];                               // fewer than eight are left
+    // All eight are there: no test stands between the loads, so that none waits for the one before.
+    for (; i + (at_once - 1) * stride < n; i += at_once * stride)
+        for (unsigned k = 0; k < at_once; ++k) sum += x[i + k * stride];
+    for (; i < n; i += stride) sum += x[i];  // fewer than eight are left
     sum = warp_sum(sum);
     if (threadIdx.x % warp == 0) of_warp[threadIdx.x / warp] = sum;
     __syncthreads();

@@ -5,9 +5,8 @@
 // Given  x, dy, dx, w, eps as in 6.5, dw, cols floats, and workspace, 256 × cols floats that hold anything at all;
 //        block_sums; a kernel in which each of at most 256 blocks goes through rows of its own and writes dx.
 // Write  about 8 lines. In the kernel's inner loop: add dy · x · r to partial[c], which begins at 0 with the block's
-// first
-//        row. Then a second kernel, a thread a column: the sum of its partial sums, one for each block, into dw. And
-//        the two launches; for rows = 0 there is no block, and dw is 0.
+//        first row. Then a second kernel, a thread a column: the sum of its partial sums, one for each block, into dw.
+//        And the two launches; for rows = 0 there is no block, and dw is 0.
 // Goal   Equal bits in whatever order warps and blocks run; loads and stores are coalesced.
 #include <cuda_runtime.h>
 
