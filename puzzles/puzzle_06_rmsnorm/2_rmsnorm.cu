@@ -7,8 +7,7 @@
 //        value; warp_sum, which is 5.2 as a function; of_warp, a place in shared memory for each warp; a launcher with
 //        a block for each row: a thread for each column, in whole warps, and 512 at most.
 // Write  the kernel's body, about 8 lines: the squares of this thread's columns; the sum of the warp, then of the
-// block,
-//        known to all its threads; the scaled row.
+//        block, known to all its threads; the scaled row.
 // Goal   Loads and stores are coalesced.
 #include <cuda_runtime.h>
 

@@ -5,9 +5,8 @@
 // Given  x, n floats, out, one float, and workspace, 1,024 floats that hold anything at all, in device memory;
 //        block_sum, which is the second half of 5.3 as a function; the number of blocks, at most 1,024.
 // Write  the kernel's body, about 6 lines: a thread adds up its elements as in 5.3, and the block's sum goes to
-// partial,
-//        at the block's own place. And 2 lines of the launcher: the kernel sums x into workspace, and then, in one
-//        block, workspace into out. For n = 0 the sum is 0.
+//        partial, at the block's own place. And 2 lines of the launcher: the kernel sums x into workspace, and then,
+//        in one block, workspace into out. For n = 0 the sum is 0.
 // Goal   Equal bits in whatever order warps and blocks run; loads are coalesced, and none is done twice.
 #include <cuda_runtime.h>
 

@@ -303,7 +303,7 @@ class Row:
 
 def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors of single precision hold the same bits."""
-    return torch.equal(one.view(torch.int32), other.view(torch.int32))
+    return torch.equal(one.view(torch.uint8), other.view(torch.uint8))
 
 
 def about(commit: str | None) -> dict[str, Any]:
