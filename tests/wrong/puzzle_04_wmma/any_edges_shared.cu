@@ -12,8 +12,8 @@ using FragmentC = wmma::fragment<wmma::accumulator, 16, 16, 16, float>;
 constexpr int tile = 128, deep = 32, threads = 256;
 static __device__ void stage([[maybe_unused]] half* to, [[maybe_unused]] const half* from,
                              [[maybe_unused]] long long left, [[maybe_unused]] bool whole) {
-    if (whole && left >= 8)
-        *reinterpret_cast<int4*>(to) = *reinterpret_cast<const int4*>(from);
+    if (whole)  // the same for all: no lane waits for another's way
+        *reinterpret_cast<int4*>(to) = left > 0 ? *reinterpret_cast<const int4*>(from) : int4{};
     else
         for (int i = 0; i < 8; ++i) to[i] = i < left ? from[i] : __float2half(0.0f);
 }
