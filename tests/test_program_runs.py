@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from grader import cli
+from grader.cache import ToolMissing
 from grader.program.build import Request, build_program
 from grader.program.run import run_program
 from tests.judging import CommandLine
@@ -114,7 +116,8 @@ def test_what_nvcc_says_is_shown_and_is_no_traceback(command_line: CommandLine, 
     [
         (["nothing.cu"], "no file nothing.cu"),
         (["p.cu", "--arch", "sm_20"], "--arch is one of sm_75"),
-        (["p.cu", "--nvcc-flag", "-rdc=true"], "cannot be used here"),
+        (["p.cu", "--nvcc-flag", "-O2 -rdc=true"], "cannot be used here"),
+        (["p.cu", "--nvcc-flag", "-DNAME='"], "no closing quotation"),
         (["p.cu", "--json", "no/such/folder.json"], "cannot be written"),
         ([], "PROGRAM.cu"),
     ],
@@ -143,3 +146,23 @@ def test_lines_and_names_are_known_of_optimised_host_code_too(command_line: Comm
     assert (finding["buffer"], finding["index"]) == ("d_values", 1000)
     allocated = next(mark["line"] for mark in finding["marks"] if "gets its 4,000 bytes" in mark["text"])
     assert "cudaMalloc" in program.read_text().splitlines()[allocated - 1]
+
+
+def test_the_same_finding_of_many_launches_is_told_once(command_line: CommandLine, tmp_path: Path) -> None:
+    told = tmp_path / "told.json"
+    command_line("run", str(PROGRAMS / "wrong" / "missing_barrier.cu"), "--json", str(told))
+    (finding,) = json.loads(told.read_text())["findings"]
+    assert finding["buffer"] == "tile"
+    assert finding["count"] % 3 == 0
+
+
+def test_a_missing_compiler_is_exit_code_3_and_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> NoReturn:
+        raise ToolMissing("nvcc is missing: type this")
+
+    monkeypatch.setattr("grader.program.build.find_toolchain", missing)
+    assert cli.run(["run", str(PROGRAMS / "vector_add.cu")]) == 3
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "grader: nvcc is missing: type this\n")

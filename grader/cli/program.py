@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -74,7 +75,10 @@ def _built(path: Path, include: Sequence[str], flags: Sequence[str], target: int
     if not (cache_root() / "machine").exists():
         typer.echo(sentence("verdict", "first_time"), err=True)
     try:
-        program = build_program(Request(path, include, flags, target))
+        words = [word for flag in flags for word in shlex.split(flag)]
+        program = build_program(Request(path, include, words, target))
+    except ValueError as mistake:
+        raise UsageError(f"--nvcc-flag cannot be read: {str(mistake).lower()}.") from None
     except ProgramRefused as refused:
         raise UsageError(str(refused)) from None
     except ProgramNotCompiled as failed:

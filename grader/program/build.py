@@ -105,7 +105,7 @@ class _Job:
     @property
     def key(self) -> str:
         source = self.request.source.resolve()
-        where = str(Path.cwd()) if self.request.include else ""
+        where = str(Path.cwd()) if self.request.include or self.request.flags else ""
         return content_key(
             _FORMAT, str(source), source.read_bytes(), where, self.toolchain.identity, *self.command, *_readers()
         )

@@ -15,7 +15,7 @@ from grader.program.run import Finished
 from grader.program.sources import Destination, destinations, looks_at_result
 from grader.record.device import device_for
 from grader.record.limits import cooperative_refusal, judge
-from grader.shared_arrays import SharedPlace, shared_place
+from grader.shared_arrays import shared_place
 from grader.simt.early_return import without_early_returns
 from grader.simt.findings import Budgets, DeviceFinding, device_findings
 from grader.simt.shared_variables import with_variables
@@ -31,6 +31,21 @@ def program_findings(program: Program, finished: Finished, shown: str) -> list[F
     """All that the run showed, each once, in the order it happened; `shown` is the file as the user knows it."""
     source = program.source.read_text(encoding="utf-8", errors="replace")
     return _Words(program, finished, source, shown).findings()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A variable, and the element of it that is meant; `text` where the source writes it otherwise than `name[index]`.
+
+    `of_module`: a variable of the module, whose elements are not known.
+    """
+
+    name: str | None
+    index: int | None = None
+    type: str | None = ""
+    elements: int | None = None
+    text: str | None = None
+    of_module: bool = False
 
 
 @dataclass
@@ -97,40 +112,47 @@ class _Words:
 
     def _of_kernel(self, report: Mapping[str, Any], finding: DeviceFinding) -> Finding:
         facts = {**finding.facts, **self._elsewhere(finding)}
-        allocation = self._allocation(finding.buffer)
-        name, types, elements = finding.buffer, {}, {}
-        if "memory" in facts:
-            name = facts.get("buffer")
-        elif allocation is not None:
-            destination = self._destinations[allocation.id]
-            name = destination.name
-            size = destination.bytes or finding.facts.get("bytes", 1)
-            types, elements = {name: destination.type or "any"}, {name: allocation.size // size}
-        elif finding.facts.get("space") != "shared" and finding.facts.get("region"):
-            name = facts["region"] = variable_name(finding.facts["region"])
-        seen = Observation(
-            finding.kind,
-            finding.line,
-            finding.kernel,
-            finding.block,
-            finding.thread,
-            name,
-            finding.index if "memory" not in facts else None,
-            finding.other_line,
-            finding.count,
-            facts,
-        )
-        shared = self._shared_place(seen)
-        if shared is not None:
-            facts = {**facts, "element": shared.text} if shared.text is not None else facts
-            seen = replace(seen, buffer=shared.name, index=shared.index, facts=facts)
-            if shared.text is not None:
-                types, elements = {shared.name: shared.type or "any"}, {shared.name: shared.elements or 0}
+        place = self._place(finding, facts)
+        if place.text is not None:
+            facts["element"] = place.text
+        if place.of_module:
+            facts["region"] = place.name
+        index = None if "memory" in facts else place.index
+        where = (finding.line, finding.kernel, finding.block, finding.thread)
+        seen = Observation(finding.kind, *where, place.name, index, finding.other_line, finding.count, facts)
+        known = {place.name: place} if place.name is not None and place.elements is not None else {}
         setting = Setting(
-            entry="main", grid=_triple(report["grid"]), block=_triple(report["block"]), types=types, elements=elements
+            entry="main",
+            grid=_triple(report["grid"]),
+            block=_triple(report["block"]),
+            types={name: each.type or "any" for name, each in known.items()},
+            elements={name: each.elements or 0 for name, each in known.items()},
         )
         freed = facts.get("memory") == "freed"
-        return self._finding(seen, setting, self._marks_of(facts.get("allocation", allocation), freed=freed))
+        about = facts.get("allocation", self._allocation(finding.buffer))
+        return self._finding(seen, setting, self._marks_of(about, freed=freed))
+
+    def _place(self, finding: DeviceFinding, facts: Mapping[str, Any]) -> _Place:
+        """The variable in which it was seen, as the source names it."""
+        if "memory" in facts:
+            return _Place(facts.get("buffer"))
+        if "variable" in finding.facts:
+            return self._in_shared_memory(finding)
+        allocation = self._allocation(finding.buffer)
+        if allocation is not None:
+            destination = self._destinations[allocation.id]
+            size = destination.bytes or finding.facts.get("bytes", 1)
+            return _Place(destination.name, finding.index, destination.type, allocation.size // size)
+        if finding.facts.get("space") != "shared" and finding.facts.get("region"):
+            return _Place(variable_name(finding.facts["region"]), of_module=True)
+        return _Place(finding.buffer, finding.index)
+
+    def _in_shared_memory(self, finding: DeviceFinding) -> _Place:
+        name, size = variable_name(finding.facts["variable"]), finding.facts["variable_bytes"]
+        place = shared_place(self.source, name, finding.facts["at"], size)
+        if place.text is None:
+            return _Place(name)
+        return _Place(place.name, place.index, place.type, place.elements, place.text)
 
     def _elsewhere(self, finding: DeviceFinding) -> dict[str, Any]:
         """What lay at an address outside everything that is there: something freed, or memory of the host."""
@@ -143,12 +165,6 @@ class _Words:
         if address >= _OF_THE_HOST and address not in _OF_VARIABLES:
             return {"memory": "host"}
         return {}
-
-    def _shared_place(self, seen: Observation) -> SharedPlace | None:
-        if "variable" not in seen.facts:
-            return None
-        name, size = variable_name(seen.facts["variable"]), seen.facts["variable_bytes"]
-        return shared_place(self.source, name, seen.facts["at"], size)
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 

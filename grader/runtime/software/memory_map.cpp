@@ -17,6 +17,8 @@ constexpr std::size_t page = 4096;
 constexpr int unset = 0xff;
 constexpr std::size_t most_filled = std::size_t{64} << 20;
 
+constexpr std::size_t most_released = 100'000;  // that are remembered
+
 std::size_t rounded(std::size_t bytes, std::size_t multiple) {
     return (bytes + multiple - 1) / multiple * multiple;
 }
@@ -76,6 +78,7 @@ void MemoryMap::release(std::uintptr_t address) {
     munmap(allocation.memory, rounded(allocation.bytes, page));
     used_ -= allocation.bytes;
     released_.insert_or_assign(address, allocation);
+    if (released_.size() > most_released) released_.erase(released_.begin());  // addresses rise: the oldest of its kind
 }
 
 const Allocation* MemoryMap::find(const Table& table, const void* pointer) {

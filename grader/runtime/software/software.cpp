@@ -254,11 +254,7 @@ cudaError_t Software::free(void* address, MemoryKind kind, MemoryKind other) {
         return fail(cudaErrorInvalidValue, {released ? "freed_twice" : "not_allocated", released});
     }
     if (found->kind != kind && found->kind != other) return fail(cudaErrorInvalidValue, {"other_free", found});
-    Line line(write_log, "freed");
-    line.number("id", found->id);
-    const Place place = here();
-    line.numbers("frames", place.frames.data(), place.count);
-    line.end();
+    note_release(*found);
     memory_.release(found->address);
     return cudaSuccess;
 }
@@ -272,6 +268,8 @@ void finish(Line& line, const Place& place) {
     line.end();
 }
 
+constexpr std::uint32_t most_noted = 100'000;  // allocations
+
 const char* name_of(MemoryKind kind) {
     constexpr const char* names[] = {"device", "managed", "pinned", "registered", "variable"};
     return names[static_cast<int>(kind)];
@@ -279,7 +277,15 @@ const char* name_of(MemoryKind kind) {
 
 }  // namespace
 
+void Software::note_release(const Allocation& allocation) {
+    if (allocation.id > most_noted) return;
+    Line line(write_log, "freed");
+    line.number("id", allocation.id);
+    finish(line, here());
+}
+
 void Software::note_allocation(const Allocation& allocation) {
+    if (allocation.id > most_noted) return;
     Line line(write_log, "allocation");
     line.number("id", allocation.id);
     line.text("function", current_function_);

@@ -112,6 +112,7 @@ class Software final : public Backend {
     bool move(std::byte* to, std::byte* from, std::size_t bytes);
     void fault(const Report& report);
     void note(const Work& work, const Report& report);
+    void note_release(const Allocation& allocation);
     bool read(const std::string& request, std::vector<Kernel>* kernels, Device* device);
 
     std::recursive_mutex mutex_;
