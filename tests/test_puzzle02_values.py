@@ -38,10 +38,10 @@ __device__ float tf32(float x) { return __uint_as_float((__float_as_uint(x) + 0x
 
 __global__ void kernel(const float* A, const float* B, const float* bias, float* C, int M, int N, int K, float alpha,
                        float beta, int act) {
-    const int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    const size_t row = blockIdx.x * 16 + threadIdx.y, col = blockIdx.y * 16 + threadIdx.x;
     if (row >= M || col >= N) return;
     float sum = 0.0f;
-    for (int k = 0; k < K; ++k) {
+    for (size_t k = 0; k < K; ++k) {
         const float a = A[A_TURNED ? k * M + row : row * K + k], b = B[B_TURNED ? col * K + k : k * N + col];
         sum = VALUE;
     }
@@ -51,7 +51,7 @@ __global__ void kernel(const float* A, const float* B, const float* bias, float*
 
 extern "C" cudaError_t ENTRY {
     if (M == 0 || N == 0) return cudaSuccess;
-    kernel<<<dim3((N + 15) / 16, (M + 15) / 16), dim3(16, 16), 0, stream>>>(A, B, ARGUMENTS);
+    kernel<<<dim3((M + 15) / 16, (N + 15) / 16), dim3(16, 16), 0, stream>>>(A, B, ARGUMENTS);
     return cudaGetLastError();
 }
 """

@@ -21,6 +21,7 @@ TOLERANCE = Tolerance(
     "most about √K · 2^-22 · s over millions of results; four times that is allowed, and TF32 is off by 2^-12 · s",
 )
 BENCH = Case(M=4096, N=4096, K=4096)
+FAR = {"M": 2_097_155, "N": 1031, "K": 1033}  # more elements in A and in C than an int can count
 
 
 def product(A, B):
@@ -150,6 +151,7 @@ puzzle = Puzzle(
                 "empty": sizes((0, 5, 3), (5, 0, 3)),
             },
             bench=BENCH,
+            far=Case(**FAR),
             work=work,
             tolerance=TOLERANCE,
             lesson="Several results a thread: read once, use eight times.",
@@ -172,6 +174,7 @@ puzzle = Puzzle(
                 "empty": sizes((0, 5, 3), (5, 0, 3)),
             },
             bench=BENCH,
+            far=Case(**FAR),
             work=work,
             tolerance=TOLERANCE,
             lesson="A square of results in registers, 16-byte loads, the next tiles on their way.",
@@ -208,6 +211,7 @@ puzzle = Puzzle(
                 "empty": layers((0, 5, 3), (5, 0, 3), beta=1.0),
             },
             bench=Case(M=4096, N=4096, K=4096, alpha=0.5, beta=0.5, act=1),
+            far=Case(**FAR, alpha=0.5, beta=0.5, act=1),
             work=layer_work,
             tolerance=Tolerance(
                 2.0**-20,
@@ -225,6 +229,7 @@ puzzle = Puzzle(
             sampled=lambda at, i, j: (at.A[i, :], at.B[j, :]),
             groups=TRANSPOSED,
             bench=BENCH,
+            far=Case(**FAR),
             work=work,
             tolerance=replace(TOLERANCE, scale=lambda A, B, K: spread(A, B.T, K)),
             lesson="B transposed by its strides, without a copy.",
@@ -237,6 +242,7 @@ puzzle = Puzzle(
             sampled=lambda at, i, j: (at.A[:, i], at.B[:, j]),
             groups=TRANSPOSED,
             bench=BENCH,
+            far=Case(**FAR),
             work=work,
             tolerance=replace(TOLERANCE, scale=lambda A, B, K: spread(A.T, B, K)),
             lesson="A transposed by its strides: the gradient of the weights.",

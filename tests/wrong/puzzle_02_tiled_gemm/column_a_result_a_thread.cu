@@ -6,9 +6,9 @@ constexpr int T = 32;
 __global__ void gemm_thread_column_kernel(const float* A, const float* B, float* C, int M, int N, int K) {
     __shared__ float As[T][T], Bs[T][T];
     const int tx = threadIdx.x, ty = threadIdx.y;
-    const int row = blockIdx.y * T + ty, col = blockIdx.x * T + tx;
+    const size_t row = blockIdx.x * T + ty, col = blockIdx.y * T + tx;
     float sum = 0.0f;
-    for (int k0 = 0; k0 < K; k0 += T) {
+    for (size_t k0 = 0; k0 < K; k0 += T) {
         As[ty][tx] = row < M && k0 + tx < K ? A[row * K + k0 + tx] : 0.0f;
         Bs[ty][tx] = k0 + ty < K && col < N ? B[(k0 + ty) * N + col] : 0.0f;
         __syncthreads();
@@ -21,6 +21,6 @@ __global__ void gemm_thread_column_kernel(const float* A, const float* B, float*
 extern "C" cudaError_t gemm_thread_column(const float* A, const float* B, float* C, int M, int N, int K,
                                           cudaStream_t stream) {
     if (M == 0 || N == 0) return cudaSuccess;
-    gemm_thread_column_kernel<<<dim3((N + T - 1) / T, (M + T - 1) / T), dim3(T, T), 0, stream>>>(A, B, C, M, N, K);
+    gemm_thread_column_kernel<<<dim3((M + T - 1) / T, (N + T - 1) / T), dim3(T, T), 0, stream>>>(A, B, C, M, N, K);
     return cudaGetLastError();
 }

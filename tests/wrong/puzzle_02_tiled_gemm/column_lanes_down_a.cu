@@ -9,7 +9,7 @@ __global__ void gemm_thread_column_kernel(const float* A, const float* B, float*
     const int row0 = blockIdx.y * BM, col0 = blockIdx.x * BN;
     float sum[TM] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
-        const int row = row0 + t % BM, k = k0 + t / BN;
+        const size_t row = row0 + t % BM, k = k0 + t / BN;
         As[t % BM][t / BM] = row < M && k0 + t / BM < K ? A[row * K + k0 + t / BM] : 0.0f;
         Bs[t / BN][tx] = k < K && col0 + tx < N ? B[k * N + col0 + tx] : 0.0f;
         __syncthreads();
@@ -18,7 +18,7 @@ __global__ void gemm_thread_column_kernel(const float* A, const float* B, float*
         __syncthreads();
     }
     for (int i = 0; i < TM; ++i)
-        if (row0 + ty + i < M && col0 + tx < N) C[(row0 + ty + i) * N + col0 + tx] = sum[i];
+        if (row0 + ty + i < M && col0 + tx < N) C[size_t(row0 + ty + i) * N + col0 + tx] = sum[i];
 }
 
 extern "C" cudaError_t gemm_thread_column(const float* A, const float* B, float* C, int M, int N, int K,

@@ -6,10 +6,10 @@ constexpr int T = 64, BK = 16;
 __global__ void gemm_register_tiled_kernel(const float* A, const float* B, float* C, int M, int N, int K) {
     __shared__ float As[BK][T + 1], Bs[BK][T];
     const int tx = threadIdx.x, ty = threadIdx.y;
-    const int row0 = blockIdx.y * T, col0 = blockIdx.x * T;
+    const size_t row0 = blockIdx.y * T, col0 = blockIdx.x * T;
     float sum[2][2] = {};
-    for (int k0 = 0; k0 < K; k0 += BK) {
-        const int row = row0 + ty * 2 + tx / 16, ka = k0 + tx % 16, kb = k0 + ty / 2, col = col0 + ty % 2 * 32 + tx;
+    for (size_t k0 = 0; k0 < K; k0 += BK) {
+        const size_t row = row0 + ty * 2 + tx / 16, ka = k0 + tx % 16, kb = k0 + ty / 2, col = col0 + ty % 2 * 32 + tx;
         As[tx % 16][ty * 2 + tx / 16] = row < M && ka < K ? A[row * K + ka] : 0.0f;
         Bs[ty / 2][ty % 2 * 32 + tx] = kb < K && col < N ? B[kb * N + col] : 0.0f;
         __syncthreads();
@@ -23,7 +23,7 @@ __global__ void gemm_register_tiled_kernel(const float* A, const float* B, float
     }
     for (int i = 0; i < 2; ++i)
         for (int j = 0; j < 2; ++j) {
-            const int row = row0 + ty * 2 + i, col = col0 + tx + 32 * j;
+            const size_t row = row0 + ty * 2 + i, col = col0 + tx + 32 * j;
             if (row < M && col < N) C[row * N + col] = sum[i][j];
         }
 }

@@ -3,7 +3,7 @@
 
 constexpr int T = 128, BK = 8;
 
-__device__ float4 four(const float* x, int row, int col, int rows, int cols) {
+__device__ float4 four(const float* x, size_t row, size_t col, size_t rows, size_t cols) {
     const auto at = [=](int i) { return row < rows && col + i < cols ? x[row * cols + col + i] : 0.0f; };
     if (row < rows && col + 4 <= cols && cols % 4 == 0 && (size_t)x % 16 == 0)
         return *(const float4*)(x + row * cols + col);
@@ -25,11 +25,11 @@ __device__ void put_down(Tile& tile, int k, int at, float4 v) {
 __global__ void gemm_tn_kernel(const float* A, const float* B, float* C, int M, int N, int K) {
     __shared__ __align__(16) Tile As, Bs;
     const int t = threadIdx.x, ty = t / 16, tx = t % 16;
-    const int row0 = blockIdx.y * T, col0 = blockIdx.x * T;
+    const size_t row0 = blockIdx.y * T, col0 = blockIdx.x * T;
     float sum[8][8] = {};
-    for (int k0 = 0; k0 < K; k0 += BK) {
+    for (size_t k0 = 0; k0 < K; k0 += BK) {
         const float4 b = four(B, k0 + t / 32, col0 + t % 32 * 4, K, N);
-        for (int k = k0 + t % BK, i = t / BK * 4; i < t / BK * 4 + 4; ++i)
+        for (size_t k = k0 + t % BK, i = t / BK * 4; i < t / BK * 4 + 4; ++i)
             As[t % BK][i] = k < K && row0 + i < M ? A[k * M + row0 + i] : 0.0f;
         put_along(Bs, t / 32, t % 32 * 4, b);
         __syncthreads();
@@ -42,7 +42,7 @@ __global__ void gemm_tn_kernel(const float* A, const float* B, float* C, int M, 
     for (int i = 0; i < 8; ++i)
 #pragma unroll
         for (int j = 0; j < 8; ++j) {
-            const int row = row0 + place(ty, i), col = col0 + place(tx, j);
+            const size_t row = row0 + place(ty, i), col = col0 + place(tx, j);
             if (row < M && col < N) C[row * N + col] = sum[i][j];
         }
 }
