@@ -302,7 +302,7 @@ class Row:
 
 
 def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors of single precision hold the same bits."""
+    """Whether two tensors of one type and shape hold the same bits."""
     return torch.equal(one.view(torch.uint8), other.view(torch.uint8))
 
 
