@@ -63,6 +63,13 @@ def transposes(measured: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
+def tensor_products(measured: Mapping[str, Any]) -> str:
+    """Puzzle 4's solutions, of square matrices and of odd ones."""
+    rows = ["| | M = N = K | ms | TFLOP/s |", "|---|---|---|---|"]
+    rows += [f"| `{row['name']}` | {row['M']:,} | {row['ms']:.2f} | {row['tflops']:.0f} |" for row in measured["times"]]
+    return "\n".join(rows)
+
+
 _SUMS = {
     "thread_a_row": "sums of rows, a thread a row",
     "warp_sum": "sums of rows, a warp a row: `warp_sum`",
@@ -89,6 +96,7 @@ TABLES: tuple[tuple[str, str, str, Callable[[Mapping[str, Any]], str]], ...] = (
     ("puzzles/puzzle_01_vector_add/README.md", "block sizes", "results/puzzle_01_h200.json", block_sizes),
     ("puzzles/puzzle_02_tiled_gemm/README.md", "times", "results/puzzles_02_03_h200.json", products),
     ("puzzles/puzzle_03_bank_conflicts/README.md", "times", "results/puzzle_03_h200.json", transposes),
+    ("puzzles/puzzle_04_wmma/README.md", "times", "results/puzzle_04_h200.json", tensor_products),
     ("puzzles/puzzle_05_reductions/README.md", "times", "results/puzzle_05_h200.json", sums),
 )
 
