@@ -99,7 +99,8 @@ def _show(submission: Submission, verdict: PartVerdict, located: Located, cases:
 
 def _heading(located: Located, verdict: PartVerdict, case: Case) -> str:
     sizes = ", ".join(f"{name} = {value}" for name, value in case.params.items())
-    return _say("heading", label=located.label, part=located.part.name, sizes=sizes, seed=verdict.seed)
+    heading = "heading" if sizes else "heading_without_sizes"
+    return _say(heading, label=located.label, part=located.part.name, sizes=sizes, seed=verdict.seed)
 
 
 def _say(key: str, **facts: object) -> str:

@@ -38,7 +38,7 @@ def print_story(console: Console, story: Story, heading: str, source: str, name:
         prose(console, _say("cut", most=f"{MOST:,}"), width)
     console.print()
     sizes = ",".join(f"{size}={value}" for size, value in story.case.params.items())
-    command = sentence("verdict", "next_case", facts={"label": label, "case": sizes})
+    command = sentence("verdict", "next_case" if sizes else "next_check", facts={"label": label, "case": sizes})
     labelled(console, sentence("verdict", "next"), command, width, style="cyan")
     console.print()
 
