@@ -85,6 +85,22 @@ def test_what_is_no_product_is_wrong(part: Located, value: str, judge: Judge, tm
     assert {finding.kind for finding in verdict.findings} <= {"wrong_values", "low_precision"}
 
 
+@pytest.mark.parametrize(
+    ("name", "source", "like"),
+    [
+        ("gemm_register_tiled", "register_first_tile_for_ever", "every round used the tiles of the first"),
+        ("gemm_bias_act", "layer_reads_c_for_beta_0", "C were read although beta is 0"),
+        ("gemm_bias_act", "layer_relu_before_c", "the activation came before the old C"),
+        ("gemm_bias_act", "layer_alpha_times_bias", "alpha multiplied the bias as well"),
+        ("gemm_bias_act", "layer_product_into_c_first", "beta multiplied the new C"),
+    ],
+)
+def test_a_mistake_that_a_part_invites_is_told(name: str, source: str, like: str, judge: Judge) -> None:
+    part = next(part for part in PARTS if part.part.name == name)
+    verdict = judge(part, ROOT / "tests" / "wrong" / "puzzle_02_tiled_gemm" / f"{source}.cu")
+    assert f"as if {like}" in [case.pattern for case in verdict.cases], shown(verdict)
+
+
 @EACH_PART
 def test_a_plain_product_has_right_values(part: Located, judge: Judge, tmp_path: Path) -> None:
     verdict = judge(part, write(part, "sum + a * b", tmp_path))

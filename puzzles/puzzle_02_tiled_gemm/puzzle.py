@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from grader.goals import coalesced, reuse
-from grader.puzzle import Case, In, InOut, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
+from grader.puzzle import Case, In, InOut, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 
 SIZES = [Scalar("M", i32), Scalar("N", i32), Scalar("K", i32)]
 PARAMS = [In("A", f32, "M", "K"), In("B", f32, "K", "N"), Out("C", f32, "M", "N"), *SIZES]
@@ -33,8 +33,7 @@ def row_and_column(at, i, j):
 
 
 def layer(A, B, bias, C, alpha, beta, act):
-    result = alpha * (A @ B) + bias + (beta * C if beta else 0)
-    return result.clamp(min=0) if act else result
+    return activated(alpha * (A @ B) + bias + (beta * C if beta else 0), act)
 
 
 def layer_spread(A, B, bias, C, K, alpha, beta):
@@ -43,6 +42,15 @@ def layer_spread(A, B, bias, C, K, alpha, beta):
 
 def work(M, N, K):
     return Work(bytes=4 * (M * K + K * N + M * N), flops=2 * M * N * K)
+
+
+def activated(result, act):
+    return result.clamp(min=0) if act else result
+
+
+def first_tiles_again(A, B, K):
+    again = [k % 8 for k in range(K)]
+    return A[:, again] @ B[again, :]
 
 
 def layer_work(M, N, K, beta):
@@ -64,6 +72,43 @@ def filled(**generators):
 MIXED = filled(A="mixed_magnitudes", B="mixed_magnitudes")
 NO_C = filled(C="not_a_number")
 THIN = ((1, 257, 40), (257, 1, 40), (3, 5, 1021))
+SAME_TILES = "every round used the tiles of the first"
+SAME_TILES_WHY = (
+    "Which tiles a round takes depends on k0. If the next ones are loaded ahead, each round has to do it, after these "
+    "have gone into shared memory."
+)
+LAYER_MISTAKES = [
+    Mistake(
+        "C were read although beta is 0",
+        lambda A, B, bias, C, alpha, beta, act: activated(alpha * (A @ B) + bias + beta * C, act),
+        why="0 · NaN is NaN. Where beta is 0, C holds nothing yet, and must not be read: ask before you multiply.",
+    ),
+    Mistake(
+        "the activation came before the bias and the old C",
+        lambda A, B, bias, C, alpha, beta, act: activated(alpha * (A @ B), act) + bias + (beta * C if beta else 0),
+        why="The activation is the last step: it gets the whole sum.",
+    ),
+    Mistake(
+        "the activation came before the old C",
+        lambda A, B, bias, C, alpha, beta, act: activated(alpha * (A @ B) + bias, act) + (beta * C if beta else 0),
+        why="The activation is the last step: it gets the whole sum.",
+    ),
+    Mistake(
+        "alpha multiplied the bias as well",
+        lambda A, B, bias, C, alpha, beta, act: activated(alpha * (A @ B + bias) + (beta * C if beta else 0), act),
+        why="alpha belongs to the product A · B alone, beta to the old C, and the bias has no factor.",
+    ),
+    Mistake(
+        "beta multiplied the bias as well",
+        lambda A, B, bias, C, alpha, beta, act: activated(alpha * (A @ B) + beta * (C + bias), act),
+        why="alpha belongs to the product A · B alone, beta to the old C, and the bias has no factor.",
+    ),
+    Mistake(
+        "beta multiplied the new C",
+        lambda A, B, bias, alpha, beta, act: activated((1 + beta) * alpha * (A @ B) + bias, act),
+        why="What C held is lost once something else is stored there. Add up in a register, and store once.",
+    ),
+]
 TRANSPOSED = {
     "whole tiles": sizes((128, 128, 8), (128, 128, 40), (256, 128, 64)),
     "ragged": sizes((129, 127, 9), (37, 101, 23), (130, 6, 7), (1, 1, 1)),
@@ -155,6 +200,7 @@ puzzle = Puzzle(
             work=work,
             tolerance=TOLERANCE,
             lesson="Several results a thread: read once, use eight times.",
+            mistakes=[Mistake(SAME_TILES, first_tiles_again, why=SAME_TILES_WHY)],
             goals=[coalesced(), reuse(work, 32), reuse(work, 1.5, of="shared")],
         ),
         Part(
@@ -178,6 +224,7 @@ puzzle = Puzzle(
             work=work,
             tolerance=TOLERANCE,
             lesson="A square of results in registers, 16-byte loads, the next tiles on their way.",
+            mistakes=[Mistake(SAME_TILES, first_tiles_again, why=SAME_TILES_WHY)],
             goals=[coalesced(only="load"), reuse(work, 64), reuse(work, 4, of="shared")],
         ),
         Part(
@@ -220,6 +267,7 @@ puzzle = Puzzle(
                 "sizes, and sixteen times that is allowed",
             ),
             lesson="The epilogue: bias, activation and the old C while the sums are in registers.",
+            mistakes=LAYER_MISTAKES,
             goals=[reuse(layer_work, 16), reuse(layer_work, 4, of="shared")],
         ),
         Part(
@@ -233,6 +281,7 @@ puzzle = Puzzle(
             work=work,
             tolerance=replace(TOLERANCE, scale=lambda A, B, K: spread(A, B.T, K)),
             lesson="B transposed by its strides, without a copy.",
+            mistakes=[Mistake(SAME_TILES, lambda A, B, K: first_tiles_again(A, B.T, K), why=SAME_TILES_WHY)],
             goals=[coalesced(only="load"), reuse(work, 64)],
         ),
         Part(
@@ -246,6 +295,7 @@ puzzle = Puzzle(
             work=work,
             tolerance=replace(TOLERANCE, scale=lambda A, B, K: spread(A.T, B, K)),
             lesson="A transposed by its strides: the gradient of the weights.",
+            mistakes=[Mistake(SAME_TILES, lambda A, B, K: first_tiles_again(A.T, B, K), why=SAME_TILES_WHY)],
             goals=[coalesced(only="load"), reuse(work, 64)],
         ),
     ],
