@@ -30,17 +30,22 @@ constexpr std::uint32_t kMostRests = 64;  // of a block in a row, before other b
 
 // ---- warps --------------------------------------------------------------------------------------------------------
 
-void run_straight(Warp& warp, const Instruction* at, const Instruction* end, LaneMask lanes) {
-    const bool follow = warp.block->launch->origins != nullptr;
+template <class Run>
+inline void run_each(Warp& warp, const Instruction* at, const Instruction* end, LaneMask lanes, Run&& run) {
     for (; at != end; ++at) {
         const LaneMask mask = guarded(warp, *at, lanes);
         if (mask == 0) continue;
         warp.set_mask(mask);
-        if (follow)
-            execute(warp, *at);
-        else
-            at->run(warp, *at);
+        run(*at);
     }
+}
+
+void run_straight(Warp& warp, const Instruction* at, const Instruction* end, LaneMask lanes) {
+    if (warp.block->launch->origins) [[unlikely]] {
+        run_each(warp, at, end, lanes, [&](const Instruction& instruction) { execute(warp, instruction); });
+        return;
+    }
+    run_each(warp, at, end, lanes, [&](const Instruction& instruction) { instruction.run(warp, instruction); });
 }
 
 // Adds to the launch's total what the warp has issued since it was asked last.
