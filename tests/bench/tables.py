@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,35 @@ def sums(measured: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
+_CEILINGS = {"read": "a kernel that only reads", "copy": "a copy of as many bytes"}
+
+
+def _of_ceilings(measured: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Parts beside the kernel that moves as many bytes in the same proportion and does nothing else."""
+    rows = ["| | ms | GB/s | of the ceiling |", "|---|---|---|---|"]
+    for name in names:
+        part = measured["parts"][name]
+        rate, share = part["bytes"] / part["ms"] / 1e6, ""
+        if part["ceiling"]:
+            ceiling = measured["parts"][part["ceiling"]]
+            share = f"{100 * rate * 1e6 * ceiling['ms'] / ceiling['bytes']:.0f} % "
+        shown = _CEILINGS.get(name, f"`{name}`")
+        rows.append(f"| {shown} | {part['ms']:.3f} | {rate:,.0f} | {share}|")
+    return "\n".join(rows)
+
+
+def reductions(measured: Mapping[str, Any]) -> str:
+    """Puzzle 5's solutions beside what memory gives."""
+    sums = ("reduce_sum", "reduce_sum_deterministic", "row_sum", "row_max", "col_sum")
+    return _of_ceilings(measured, ("read", *sums, "copy", "row_softmax"))
+
+
+def norms(measured: Mapping[str, Any]) -> str:
+    """Puzzle 6's solutions beside a copy."""
+    forward = ("rmsnorm_naive", "rmsnorm", "rmsnorm_vec", "rmsnorm_f16", "rmsnorm_bf16")
+    return _of_ceilings(measured, ("copy", *forward, "rmsnorm_backward_dx", "rmsnorm_backward"))
+
+
 # Page, marker, results, and what makes the table of them.
 TABLES: tuple[tuple[str, str, str, Callable[[Mapping[str, Any]], str]], ...] = (
     ("puzzles/puzzle_01_vector_add/README.md", "times", "results/puzzle_01_h200.json", times),
@@ -98,6 +127,8 @@ TABLES: tuple[tuple[str, str, str, Callable[[Mapping[str, Any]], str]], ...] = (
     ("puzzles/puzzle_03_bank_conflicts/README.md", "times", "results/puzzle_03_h200.json", transposes),
     ("puzzles/puzzle_04_wmma/README.md", "times", "results/puzzle_04_h200.json", tensor_products),
     ("puzzles/puzzle_05_reductions/README.md", "times", "results/puzzle_05_h200.json", sums),
+    ("puzzles/puzzle_05_reductions/README.md", "parts", "results/puzzles_05_06_h200.json", reductions),
+    ("puzzles/puzzle_06_rmsnorm/README.md", "parts", "results/puzzles_05_06_h200.json", norms),
 )
 
 
