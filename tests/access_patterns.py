@@ -50,6 +50,8 @@ def _usual() -> dict[str, list[int]]:
         "halves apart": [lane // 16 * 32 for lane in lanes],
         "swapped": [lane ^ 1 for lane in lanes],
         "rotated": [(lane + 7) % 32 for lane in lanes],
+        "a row of a swizzled tile": [6 * 32 + (lane ^ 6) for lane in lanes],
+        "a column of a swizzled tile": [32 * lane + (lane ^ 6) for lane in lanes],
         "only even lanes": [lane if lane % 2 == 0 else AWAY for lane in lanes],
         "only every fourth lane": [lane if lane % 4 == 0 else AWAY for lane in lanes],
         "only the first eight": [lane if lane < 8 else AWAY for lane in lanes],

@@ -13,7 +13,7 @@ import torch
 from grader.build import build
 from grader.simt.software import SoftwareGPU
 from tests.one_launch import launched
-from tests.oracle.layouts import FRAGMENTS, LDMATRIX_ROWS, in_words
+from tests.oracle.layouts import FRAGMENTS, LDMATRIX_ROWS, in_words, numbered
 from tests.oracle.matrices import FORMS, GROUPS, assembled, fragments, operands, stored
 from tests.oracle.recorded_matrices import KEPT, TILES, Array, digest, matrices
 
@@ -63,9 +63,8 @@ def test_products_are_those_of_the_gpu(gpu: SoftwareGPU, name: str, group: str) 
 @pytest.mark.parametrize("name", FRAGMENTS)
 def test_elements_lie_where_the_gpu_has_them(gpu: SoftwareGPU, name: str) -> None:
     fragment = FRAGMENTS[name]
-    numbered = np.arange(fragment.rows * fragment.columns, dtype=np.uint16 if fragment.bits == 16 else np.uint32)
     out = np.zeros(520 + (in_words(fragment) if fragment.is_accumulator else 0), np.uint32)
-    made = _run(gpu, f"layout_{name}", 1, [numbered], out, fragment.leading)
+    made = _run(gpu, f"layout_{name}", 1, [numbered(fragment)], out, fragment.leading)
     assert np.array_equal(made, matrices().arrays[f"layout_{name}"])
 
 

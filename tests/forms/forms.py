@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from grader.simt import ptx
 from grader.simt.ptx_reader import read_ptx
 
-# Jumps, calls and ends: what they do depends on the function, not on a type.
+# Jumps, calls with what they pass, and ends: what they do depends on the function, not on a type.
 CONTROL = frozenset({"bra", "bra.uni", "ret", "ret.uni", "exit", "call", "call.uni", "brx.idx", "brx.idx.uni", "trap"})
 
 
@@ -49,7 +49,8 @@ def _name(operand: ptx.Operand) -> str:
 
 def instructions(text: str) -> Iterator[tuple[str, str]]:
     """The opcode and the operands of every instruction of a PTX text, jumps and calls left out."""
+    passing = ("st.param", "ld.param")
     for function in read_ptx(text).functions.values():
         for item in function.body.instructions if function.body else ():
-            if item.opcode not in CONTROL:
+            if item.opcode not in CONTROL and not item.opcode.startswith(passing):
                 yield item.opcode, ", ".join(pattern(operand) for operand in item.operands)

@@ -14,13 +14,13 @@ from grader.simt.lower_select import Module, select_operations
 from grader.simt.lower_sites import Sites
 from grader.simt.machine import operation_names
 from grader.simt.ptx_reader import read_ptx
-from tests.instructions.case import Case, ptx
+from tests.instructions.case import STRENGTH, Case, ptx
 
 FILE = Path(__file__).parent / "forms.json"
 _REGISTER = re.compile(r"\br(8|16|32|64|128)\b(?!\.)|\bp\b")
 _SPACES = ("shared", "global", "const", "local")
 TESTED = 10  # the source line that `ptx` gives the instruction
-_NAME = {"r8": "%b", "r16": "%h", "r32": "%r", "r64": "%d", "r128": "%q", "p": "%p"}
+_NAME = {"r8": "%zb", "r16": "%zh", "r32": "%zr", "r64": "%zd", "r128": "%zq", "p": "%zp"}
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,16 @@ _ROOMS = ".global .align 128 .b8 global_room[1024];\n.const .align 128 .b8 const
 def _setup(shown: str, space: str) -> Iterator[str]:
     """What the kernel does first: variables of its own, and a value for each register."""
     yield ".shared .align 128 .b8 shared_room[1024];\n.local .align 16 .b8 local_room[1024];"
-    yield ".reg .b8 %b<40>; .reg .b128 %q<40>;" if re.search("%[bq]1", shown) else ""
-    for letter, number in sorted(set(re.findall(r"%([hrdp])(\d+)", shown))):
-        register = f"%{letter}{number}"
+    bits = {"b": 8, "h": 16, "r": 32, "d": 64, "q": 128}
+    yield " ".join(f".reg .b{width} %z{letter}<80>;" for letter, width in bits.items()) + " .reg .pred %zp<80>;"
+    for letter, number in sorted(set(re.findall(r"%z([hrdp])(\d+)", shown))):
+        register = f"%z{letter}{number}"
         if letter == "p":
             yield f"setp.ne.u32 {register}, %t, 0;"
-        elif re.search(rf"\[{re.escape(register)}\b", shown):
-            yield f"mov.u{64 if letter == 'd' else 32} {register}, {'shared' if letter == 'r' else space}_room;"
+        elif re.search(rf"\[{register}\b", shown):
+            yield f"mov.u{bits[letter]} {register}, {'shared' if letter == 'r' else space}_room;"
         else:
-            yield f"mov.b{ {'h': 16, 'r': 32, 'd': 64}[letter] } {register}, 0;"
+            yield f"mov.b{bits[letter]} {register}, 0;"
 
 
 @functools.cache
@@ -94,7 +95,8 @@ def is_known(form: Form, operands: str) -> bool:
     sites = Sites(module, "k.cu")
     shared = Module(Layout(module), sites, text.split("\n"), lambda name: names.setdefault(name, len(names)), {})
     _, ops, _ = select_operations(shared.layout.defined[0], shared)
-    return all(op.name in _operations() for op in ops if sites.sites[op.site].line == TESTED)
+    made = [STRENGTH.sub(r"\1.", op.name) for op in ops if sites.sites[op.site].line == TESTED]
+    return all(name in _operations() for name in made)
 
 
 @functools.cache

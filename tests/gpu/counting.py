@@ -1,7 +1,8 @@
-"""The software GPU's counters beside Nsight Compute's, by hand: `python -m tests.gpu.counting [--out FOLDER]`.
+"""Counters beside Nsight Compute's, by hand: `python -m tests.gpu.counting [--out FOLDER] [--known FILE]`.
 
 Needs a GPU, nvcc and ncu, and no package. Each launch of tests/access_patterns.py is profiled once; what Nsight Compute
-says is written to counting.json, in the form in which it lies under results/h200/. tests/test_counters_agree.py holds
+says is written to counting.json, in the form in which it lies under results/h200/. Launches that a file of that form
+has already are taken from there. tests/test_counters_agree.py holds
 the software GPU to it.
 """
 
@@ -46,19 +47,19 @@ def launches() -> list[tuple[str, str]]:
     return [("merged", kernel) for kernel in MERGED] + by_table
 
 
-def table_text() -> str:
+def table_text(wanted: list[tuple[str, str]]) -> str:
     """What counting.cu reads."""
     lines = [
         f"{kernel} {name}" if kernel == "merged" else f"{kernel} {' '.join(map(str, tables(kernel)[name]))}"
-        for kernel, name in launches()
+        for kernel, name in wanted
     ]
     return "\n".join(lines) + "\n"
 
 
-def profiled(folder: Path, target: str) -> list[list[int]]:
+def profiled(folder: Path, target: str, wanted: list[tuple[str, str]]) -> list[list[int]]:
     """The metrics of each launch, in the order of METRICS."""
     program, table = folder / "counting", folder / "table.txt"
-    table.write_text(table_text())
+    table.write_text(table_text(wanted))
     subprocess.run(
         ["nvcc", f"-arch={target}", "-lineinfo", "-std=c++17", str(HERE / "counting.cu"), "-o", str(program)],
         check=True,
@@ -80,13 +81,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "counting")), help="where to write")
     parser.add_argument("--target", default="sm_90")
+    parser.add_argument("--known", type=Path, help="a file with launches that need not be made again")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     begun = time.monotonic()
-    counted = profiled(given.out, given.target)
+    known = json.loads(given.known.read_text())["launches"] if given.known else {}
+    wanted = [(kernel, name) for kernel, name in launches() if name not in known.get(kernel, {})]
+    counted = dict(zip(wanted, profiled(given.out, given.target, wanted), strict=True))
     found: dict[str, dict[str, list[int]]] = {}
-    for (kernel, name), metrics in zip(launches(), counted, strict=True):
-        found.setdefault(kernel, {})[name] = metrics
+    for kernel, name in launches():
+        found.setdefault(kernel, {})[name] = counted.get((kernel, name)) or known[kernel][name]
     about = {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": "python -m tests.gpu.counting",

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tests.gpu.bare import Array, BareGPU, about, save
-from tests.oracle.layouts import FRAGMENTS, LDMATRIX_ROWS, in_words
+from tests.oracle.layouts import FRAGMENTS, LDMATRIX_ROWS, in_words, numbered
 from tests.oracle.matrices import FORMS, GROUPS, Form, assembled, fragments, operands, stored
 from tests.oracle.recorded_matrices import TILES, digest, packed
 
@@ -39,9 +39,10 @@ def layouts(gpu: BareGPU, module: Any) -> dict[str, Array]:
     """For each fragment the words that its kernel leaves, and what ldmatrix leaves of every lane's row."""
     found: dict[str, Array] = {}
     for name, fragment in FRAGMENTS.items():
-        numbered = np.arange(fragment.rows * fragment.columns, dtype=np.uint16 if fragment.bits == 16 else np.uint32)
         out = np.zeros(520 + (in_words(fragment) if fragment.is_accumulator else 0), np.uint32)
-        found[f"layout_{name}"] = gpu.run(module, f"layout_{name}", 1, 32, [numbered, out, fragment.leading], out)
+        found[f"layout_{name}"] = gpu.run(
+            module, f"layout_{name}", 1, 32, [numbered(fragment), out, fragment.leading], out
+        )
     for number, rows in enumerate(LDMATRIX_ROWS):
         for count in (1, 2, 4):
             for suffix in ("", "_trans"):

@@ -103,9 +103,9 @@ TILE(wmma_m16n16k8_f32_tf32_f32, 16, 16, 8, wmma::precision::tf32, float, float)
 template <class F>
 __device__ void dump(const F& fragment, uint32_t* out) {
     for (int i = 0; i < fragment.num_elements; ++i) {
-        uint32_t word = 0;
+        uint64_t word = 0;
         memcpy(&word, &fragment.x[i], sizeof fragment.x[i]);
-        out[threadIdx.x * 16 + i] = word;
+        out[threadIdx.x * 16 + i] = static_cast<uint32_t>(word);
     }
     if (threadIdx.x == 0) out[512] = fragment.num_elements;
 }
@@ -125,7 +125,7 @@ __device__ void accumulator_layout(const void* in, uint32_t* out, int ld) {
     wmma::load_matrix_sync(fragment, static_cast<const T*>(in), ld, Order);
     dump(fragment, out);
     for (int i = 0; i < fragment.num_elements; ++i) {
-        const uint32_t word = threadIdx.x * 16 + i + 1;
+        const uint64_t word = threadIdx.x * 16 + i + 1;
         memcpy(&fragment.x[i], &word, sizeof fragment.x[i]);
     }
     wmma::store_matrix_sync(reinterpret_cast<T*>(out + 520), fragment, ld, Order);
@@ -157,6 +157,17 @@ SHAPE(m8n32k16, 8, 32, 16)
 SHAPE(m32n8k16, 32, 8, 16)
 OPERANDS(m16n16k8, wmma::precision::tf32, tf32, 16, 16, 8)
 ACCUMULATORS(m16n16k8, float, f32, 16, 16, 8)
+
+#define BYTES(shape, M, N, K)                   \
+    OPERANDS(shape, signed char, s8, M, N, K)   \
+    OPERANDS(shape, unsigned char, u8, M, N, K) \
+    ACCUMULATORS(shape, int, s32, M, N, K)
+
+BYTES(m16n16k16, 16, 16, 16)
+BYTES(m8n32k16, 8, 32, 16)
+BYTES(m32n8k16, 32, 8, 16)
+OPERANDS(m8n8k4, double, f64, 8, 8, 4)
+ACCUMULATORS(m8n8k4, double, f64, 8, 8, 4)
 
 // ---- ldmatrix, stmatrix, movmatrix
 // -----------------------------------------------------------------------------------

@@ -288,21 +288,25 @@ void add_float_forms(OperationTable& table, std::string_view tail) {
 }
 
 // To the nearest number of 10 digits behind the point, in the format of a float: by what is added before the rest is
-// cut off. A carry runs into the exponent by itself.
+// cut off. A carry runs into the exponent by itself. Of a NaN an H200 cuts off as much with .rna, which can make it an
+// infinity, and gives one of its own otherwise.
 template <class Rest>
 void tensor_float(Warp& warp, const Instruction& instruction) {
     apply<std::uint32_t, std::uint32_t>(warp, instruction, [](std::uint32_t bits) {
-        const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-        return is_nan ? 0x7fffffffu : (bits + Rest{}(bits)) & ~0x1fffu;
+        if ((bits & 0x7fffffffu) <= 0x7f800000u) return (bits + Rest{}(bits)) & ~0x1fffu;
+        return (Rest::keeps_nan ? bits : 0x7fffffffu) & ~0x1fffu;
     });
 }
 struct AwayFromZero {
+    static constexpr bool keeps_nan = true;
     std::uint32_t operator()(std::uint32_t) const { return 0x1000; }
 };
 struct ToEven {
+    static constexpr bool keeps_nan = false;
     std::uint32_t operator()(std::uint32_t bits) const { return 0x0fff + (bits >> 13 & 1); }
 };
 struct Nothing {
+    static constexpr bool keeps_nan = false;
     std::uint32_t operator()(std::uint32_t) const { return 0; }
 };
 
