@@ -38,23 +38,26 @@ def wanted(program: Path) -> tuple[set[str], list[int]]:
 
 
 @pytest.mark.parametrize("program", RIGHT, ids=lambda path: path.stem)
-def test_a_right_program_passes_its_own_check_and_nothing_is_found(program: Path, command_line: CommandLine) -> None:
-    done = command_line("run", str(program))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "PASS"
-    assert done.stderr == ""
+def test_a_right_program_passes_its_own_check_and_nothing_is_found(
+    program: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = cli.run(["run", str(program)])
+    printed = capfd.readouterr()
+    assert code == 0, printed.out + printed.err
+    assert printed.out.splitlines()[-1] == "PASS"
+    assert printed.err == ""
 
 
 @pytest.mark.parametrize("program", WRONG, ids=lambda path: path.stem)
-def test_a_wrong_program_is_found_out(program: Path, command_line: CommandLine, tmp_path: Path) -> None:
+def test_a_wrong_program_is_found_out(program: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     told = tmp_path / "told.json"
-    done = command_line("run", str(program), "--json", str(told))
-    assert done.returncode == _FAULTY, done.stdout + done.stderr
+    assert cli.run(["run", str(program), "--json", str(told)]) == _FAULTY
+    said = capfd.readouterr().err
     findings: list[dict[str, Any]] = json.loads(told.read_text())["findings"]
     kinds, lines = wanted(program)
-    assert {finding["kind"] for finding in findings} == kinds, done.stderr
-    assert {finding["line"] for finding in findings} == set(lines), done.stderr
-    assert findings[0]["message"].replace("`", "") in " ".join(done.stderr.split())
+    assert {finding["kind"] for finding in findings} == kinds, said
+    assert {finding["line"] for finding in findings} == set(lines), said
+    assert findings[0]["message"].replace("`", "") in " ".join(said.split())
 
 
 # ---- the program's own ending ----
@@ -89,6 +92,11 @@ def test_standard_input_and_output_are_the_programs_own_and_kernels_print_in_ord
 
 
 # ---- building ----
+
+
+def test_the_architecture_decides_the_device(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["run", str(PROGRAMS / "device_queries.cu"), "--arch", "sm_90"]) == 0
+    assert capfd.readouterr().out.startswith("NVIDIA H100 80GB HBM3, 9.0")
 
 
 def test_headers_are_found_and_a_change_of_one_is_seen(command_line: CommandLine, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Generates what our CUDA runtime does not write by hand, from the toolkit's headers, whichever version they are.
 
-A weak stub for every function of cuda_runtime_api.h: where launch.cpp, memory.cpp or query.cpp define it, theirs wins;
-else the stub says its name and answers cudaErrorNotSupported. A jump for every `_ptds` and `_ptsz` name, which a file
+A weak stub for every function of cuda_runtime_api.h: where a source of the library defines it, that one wins; else the
+stub says its name and answers cudaErrorNotSupported. A jump for every `_ptds` and `_ptsz` name, which a file
 compiled for per-thread default streams calls instead. The names of all error codes, from driver_types.h.
 
     python generate.py INCLUDE_DIRECTORY OUTPUT.cpp

@@ -1,4 +1,5 @@
-// Fills, copies and allocations in stream order. Their synchronous forms are generated: capture forbids them all.
+// Fills, copies and allocations in stream order. Their synchronous forms are generated for a launcher that is recorded,
+// since capture forbids them all, and written out in software/ for programs.
 #include "runtime.hpp"
 
 using grader::Runtime;

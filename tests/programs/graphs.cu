@@ -120,6 +120,27 @@ void by_nodes(cudaStream_t stream, float* x, float* y) {
     CHECK(cudaGraphDestroy(graph));
 }
 
+// Scratch memory within a graph: each launch finds it.
+void with_memory(cudaStream_t stream, float* y) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable;
+    float* scratch = nullptr;
+    CHECK(cudaMemset(y, 0, n * sizeof(float)));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaMallocAsync(&scratch, n * sizeof(float), stream));
+    fill<<<blocks, threads, 0, stream>>>(scratch, 6.0f, n);
+    axpy<<<blocks, threads, 0, stream>>>(y, scratch, 0.5f, n);
+    CHECK(cudaFreeAsync(scratch, stream));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&executable, graph, 0));
+    CHECK(cudaGraphLaunch(executable, stream));
+    CHECK(cudaGraphLaunch(executable, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    expect(on_host(y, n) == std::vector<float>(n, 6.0f), "scratch memory, twice");
+    CHECK(cudaGraphExecDestroy(executable));
+    CHECK(cudaGraphDestroy(graph));
+}
+
 void what_is_not_allowed(cudaStream_t stream, cudaStream_t other, float* x) {
     cudaGraph_t graph = nullptr;
     void* memory = nullptr;
@@ -140,6 +161,15 @@ void what_is_not_allowed(cudaStream_t stream, cudaStream_t other, float* x) {
            "the legacy stream cannot be captured");
     expect(cudaGetLastError() == cudaErrorStreamCaptureUnsupported, "which is an error too");
     CHECK(cudaEventDestroy(fork));
+
+    cudaStream_t blocking;
+    CHECK(cudaStreamCreate(&blocking));
+    CHECK(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed));
+    fill<<<blocks, threads>>>(x, 0.0f, n);
+    expect(cudaGetLastError() == cudaErrorStreamCaptureImplicit, "the legacy stream would wait for the captured one");
+    expect(cudaStreamEndCapture(blocking, &graph) == cudaErrorStreamCaptureInvalidated, "whose capture is broken");
+    expect(cudaGetLastError() == cudaErrorStreamCaptureInvalidated, "as its end says");
+    CHECK(cudaStreamDestroy(blocking));
 }
 
 int main() {
@@ -151,6 +181,7 @@ int main() {
     CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     by_capture(stream, other, x, y);
     by_nodes(stream, x, y);
+    with_memory(stream, y);
     what_is_not_allowed(stream, other, x);
     CHECK(cudaStreamDestroy(stream));
     CHECK(cudaStreamDestroy(other));

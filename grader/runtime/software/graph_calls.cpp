@@ -201,6 +201,19 @@ cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph
     });
 }
 
+// Memory of a graph is there from the moment its node is made, as long as the program: each launch finds it.
+cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
+                                     std::size_t count, cudaMemAllocNodeParams* memory) {
+    return add_made("cudaGraphAddMemAllocNode", node, graph, before, count, [&](What*) {
+        return Software::get().make(grader::MemoryKind::device, memory->bytesize, 0, &memory->dptr);
+    });
+}
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
+                                    std::size_t count, void* memory) {
+    return add_made("cudaGraphAddMemFreeNode", node, graph, before, count,
+                    [&](What*) { return Software::get().memory().find(memory) ? cudaSuccess : cudaErrorInvalidValue; });
+}
+
 // ---- edges ---------------------------------------------------------------------------------------------------------
 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
@@ -213,6 +226,35 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cudaGraphNode_t* 
         if (!graph || !graph->holds(from[i]) || !graph->holds(to[i])) return software.fail(cudaErrorInvalidValue);
     for (std::size_t i = 0; i < count; ++i) to[i]->dependencies.push_back(from[i]);
     return cudaSuccess;
+}
+
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t handle, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                        const cudaGraphEdgeData*, std::size_t count) {
+    Software& software = Software::get();
+    const Software::Lock lock = software.lock();
+    if (const cudaError_t error = software.begin("cudaGraphRemoveDependencies")) return error;
+    const std::shared_ptr<CUgraph_st> graph = software.graph(handle);
+    for (std::size_t i = 0; i < count; ++i)
+        if (!graph || !graph->holds(to[i])) return software.fail(cudaErrorInvalidValue);
+    for (std::size_t i = 0; i < count; ++i) std::erase(to[i]->dependencies, from[i]);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
+    Software& software = Software::get();
+    const Software::Lock lock = software.lock();
+    if (const cudaError_t error = software.begin("cudaGraphDestroyNode")) return error;
+    CUgraph_st* graph = node->graph;
+    for (const auto& other : graph->nodes) std::erase(other->dependencies, node);
+    std::erase_if(graph->nodes, [node](const auto& own) { return own.get() == node; });
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData*,
+                                           std::size_t* count) {
+    return list_of("cudaGraphNodeGetDependentNodes", node->graph, nodes, count, [node](const CUgraphNode_st& other) {
+        return std::find(other.dependencies.begin(), other.dependencies.end(), node) != other.dependencies.end();
+    });
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
