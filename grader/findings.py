@@ -34,7 +34,7 @@ class Place:
 
     def finding(self, seen: Observation, pattern: Pattern | None = None) -> Finding:
         """The observation in words; a pattern of the wrong values may tell a better reason."""
-        seen = self._with_launch(seen)
+        seen = _with_variable(self._with_launch(seen))
         seen = replace(seen, line=self._line(seen.line), other_line=self._line(seen.other_line))
         shared = self._shared_place(seen)
         if shared is not None:
@@ -141,3 +141,11 @@ def _hint(seen: Observation, pattern: Pattern) -> str:
     if "why" in seen.facts or seen.kind not in ("not_a_number", "wrong_values", "never_written"):
         return ""
     return pattern.why
+
+
+def _with_variable(seen: Observation) -> Observation:
+    """With the name of the module's variable, where it was seen in one."""
+    region = seen.facts.get("region")
+    if seen.buffer is not None or seen.facts.get("space") != "global" or not region or not region.isidentifier():
+        return seen
+    return replace(seen, buffer=variable_name(region))

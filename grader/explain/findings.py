@@ -236,7 +236,7 @@ def _uninitialised_why(seen: Observation, facts: Facts) -> str:
     variant = _uninitialised(seen, facts)
     if variant == "atomic" and "late" in seen.facts:
         return "late"
-    return "shared" if variant != "atomic" and seen.facts.get("space") == "shared" else variant
+    return "shared" if variant not in ("atomic", "mbarrier") and seen.facts.get("space") == "shared" else variant
 
 
 def _race(seen: Observation, facts: Facts) -> str:
@@ -247,6 +247,8 @@ def _race(seen: Observation, facts: Facts) -> str:
 
 
 def _race_why(seen: Observation, facts: Facts) -> str:
+    if "copy" in seen.facts:
+        return str(seen.facts["copy"])
     other_block, other = _coordinates(seen, "other_block"), _coordinates(seen, "other_thread")
     if seen.facts.get("between_blocks") or other_block not in (None, seen.block):
         return "other_block"
@@ -392,4 +394,6 @@ def _other_mark_variant(seen: Observation) -> str:
         return str(seen.facts.get("other", "other"))
     if "other_write" not in seen.facts:
         return "other_plain"
+    if seen.facts.get("copy") == "in_flight":
+        return "other_in_flight"
     return "other_write" if seen.facts["other_write"] else "other_read"

@@ -157,11 +157,21 @@ def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], budgets: Budgets) 
         return facts | ({"variant": "shared"} if text == LOADED else {"space": "register", "register": text})
     if kind == "barrier_divergence":
         return facts | {name: raw[name] for name in ("other_block", "other_thread") if name in raw}
-    facts |= {name: raw[name] for name in ("space", "bytes", "address", "write", "region", "region_bytes")}
+    return facts | _of_access(raw)
+
+
+def _of_access(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of an access to memory, and of the other one that it met."""
+    kind, text = raw["kind"], raw["text"]
+    facts = {name: raw[name] for name in ("space", "bytes", "address", "write", "region", "region_bytes")}
     if kind == "misaligned_access":
         facts |= _misaligned(text, raw["bytes"])
+    if kind == "uninitialised_read" and text:
+        facts["variant"] = text
     if raw["other_line"] is not None or "other_thread" in raw:
         facts["other_write"] = raw["other_write"]
+        if text:
+            facts["copy"] = text  # of an asynchronous copy: its bytes, or its source
         facts |= {name: raw[name] for name in ("other_block", "other_thread", "between_blocks") if name in raw}
         if kind == "read_only_violation":
             facts["variant"] = "nc"
@@ -180,8 +190,8 @@ def _lanes(mask: int) -> list[int]:
 
 
 def _trap(text: str) -> dict[str, Any]:
-    """`trap`, an assertion that does not hold, or a stack that overflows."""
+    """`trap`, an assertion that does not hold, a stack that overflows, or a wait for a grid that nobody promised."""
     what, _, assertion = text.partition(":")
     if what == "assert":
         return {"assertion": assertion}
-    return {"variant": "stack"} if what == "stack" else {}
+    return {"variant": what} if what in ("stack", "grid") else {}

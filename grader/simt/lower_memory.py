@@ -182,10 +182,10 @@ def _register_address(lowering: FunctionLowering, base: ptx.Operand, space: str)
 
 
 def atom(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
-    """`atom.add.global.b32 d, [a], b[, c]` and `red`, which has no result."""
+    """`atom.add.global.b32 d, [a], b[, c]` and `red`, which has no result; of a vector each element by itself."""
     parsed, operands = access(instruction.opcode), instruction.operands
     reduces = instruction.opcode.startswith("red.")
-    if parsed is None or not parsed.operation or parsed.vector != 1 or parsed.space in ("param", "const", "local"):
+    if parsed is None or not parsed.operation or parsed.space in ("param", "const", "local"):
         raise Unfit
     kind = operand_type(parsed.kind)
     if kind is None or parsed.kind in ("b8", "u8", "s8"):
@@ -193,12 +193,24 @@ def atom(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
     rest = operands if reduces else operands[1:]
     if not rest or not isinstance(rest[0], ptx.Address) or len(rest) != (3 if parsed.operation == "cas" else 2):
         raise Unfit
-    results = [] if reduces else [lowering.result(operands[0], kind)]
-    values = [lowering.source(operand, kind) for operand in rest[1:]]
+    elements = list(
+        zip(*(_elements(operand, parsed.vector) for operand in (*operands[: not reduces], *rest[1:])), strict=True)
+    )
     spelled = parsed.kind
     if parsed.operation in _SIGN_FREE_ATOMICS and spelled[0] in "us":
         spelled = f"b{spelled[1:]}"
     operation = f"{parsed.operation}{'.noftz' if parsed.no_flush else ''}"
     verb = f"{'red' if reduces else 'atom'}.{parsed.order}{operation}"
     name, address, offset = _address(lowering, rest[0], verb, parsed.space, parsed.space)
-    lowering.emit(f"{name}.{spelled}", results, address + values, offset, effect=True)
+    for number, element in enumerate(elements):
+        results = [] if reduces else [lowering.result(element[0], kind)]
+        values = [lowering.source(operand, kind) for operand in element[not reduces :]]
+        place = offset + number * ptx.TYPE_BITS[parsed.kind] // 8
+        lowering.emit(f"{name}.{spelled}", results, address + values, place, effect=True)
+
+
+def _elements(operand: ptx.Operand, count: int) -> list[ptx.Operand]:
+    elements: list[ptx.Operand] = list(operand.elements) if isinstance(operand, ptx.Vector) else [operand]
+    if len(elements) != count:
+        raise Unfit
+    return elements

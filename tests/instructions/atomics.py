@@ -5,6 +5,7 @@ A thread has a word of its own, so every result is known. What many threads do t
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 
 from tests import exact
@@ -218,4 +219,32 @@ st.global.b32 [%out], %r2;"""
     yield Case("atom.shared.inc.u32 by all", body, [(0,)] * 128, 1, lambda: [(28,)] * 128)
 
 
-CASES = [*integers(), *floats(), *orders(), *unwanted(), *contended()]
+def vectors() -> Iterator[Case]:
+    """Of a vector each element is added by itself, as sm_90 does it."""
+    f32, f16x2 = (3.0, -1.5, 0.25, 64.0), (0x3C004000, 0xC0003800)  # (1, 2), (-2, 0.5)
+    words = [int.from_bytes(struct.pack("<f", value), "little") for value in f32]
+    doubled = [int.from_bytes(struct.pack("<f", 2 * value), "little") for value in f32]
+    for verb, name, given, sums, load in (
+        ("red", "add.v4.f32", words, doubled, "v4.b32"),
+        ("atom", "add.v2.f32", words[:2], doubled[:2], "v2.b32"),
+        ("red", "add.noftz.v2.f16x2", list(f16x2), [0x40004400, 0xC4003C00], "v2.b32"),
+    ):
+        count = len(given)
+        values = ", ".join(f"%r{number}" for number in range(count))
+        old = "{" + ", ".join(f"%r{10 + number}" for number in range(count)) + "}, " if verb == "atom" else ""
+        body = f"""ld.global.{load} {{{values}}}, [%in];
+st.global.{load} [%out], {{{values}}};
+> {verb}.global.{name} {old}[%out], {{{values}}};"""
+        if verb == "atom":
+            body += f"\nst.global.{load} [%out+8], {{%r10, %r11}};"
+        left = sums + given if verb == "atom" else sums
+        rows, made = ([_words(numbers)] * 64 for numbers in (given, left))
+        yield Case(f"{verb}.global.{name}", body, rows, len(made[0]), fixed(made), block=64)
+
+
+def _words(numbers: Sequence[int]) -> tuple[int, ...]:
+    """Pairs of 32-bit words as 64-bit ones."""
+    return tuple(low | high << 32 for low, high in zip(numbers[::2], numbers[1::2], strict=True))
+
+
+CASES = [*integers(), *floats(), *orders(), *unwanted(), *contended(), *vectors()]

@@ -204,4 +204,26 @@ setp.ge.s{bits} %p1, %{of}3, 0;
     yield Case("nanosleep.u32", body, [(0,)] * 32, 1, lambda: [(1,)] * 32, block=32)
 
 
-CASES = [*registers(), *packing(), *addresses(), *spaces(), *specials(), *clocks()]
+def reserved() -> Iterator[Case]:
+    """The part of shared memory that cooperative groups keep for themselves: 1,024 bytes behind the kernel's own."""
+    names = ("begin", "end", "cap", "0", "1")
+    moves = "\n".join(f"> mov.u32 %r{number}, %reserved_smem_offset_{name};" for number, name in enumerate(names))
+    body = f""".shared .align 4 .b8 own[200];
+mov.u32 %r9, own;
+{moves}
+st.shared.b32 [%r3], 0x5eed;
+st.shared.b32 [%r4+508], 0xcafe;
+ld.shared.b32 %r10, [%r0];
+ld.shared.b32 %r11, [%r1+-4];
+add.u32 %r9, %r9, 200;
+setp.ge.u32 %p1, %r0, %r9;
+sub.u32 %r12, %r2, %r0;
+{store("%p1", 0)}
+st.global.b32 [%out+8], %r10;
+st.global.b32 [%out+16], %r11;
+st.global.b32 [%out+24], %r12;"""
+    title = "mov.u32 of %reserved_smem_offset"
+    yield Case(title, body, [(0,)], 4, lambda: [(1, 0x5EED, 0xCAFE, 1024)], block=1)
+
+
+CASES = [*reserved(), *registers(), *packing(), *addresses(), *spaces(), *specials(), *clocks()]

@@ -104,6 +104,14 @@ void add_up(Worker& total, const Worker& one) {
     total.printed.insert(total.printed.end(), one.printed.begin(), one.printed.end());
 }
 
+// Cooperative groups keep a part of shared memory for themselves: a program that asks where it is has it behind its
+// own.
+constexpr std::uint64_t kReservedShared = 1024;
+bool wants_reserved_memory(const Program& program) {
+    return std::any_of(program.op_names.begin(), program.op_names.end(),
+                       [](const std::string& name) { return name.starts_with("mov.reserved_smem_offset"); });
+}
+
 }  // namespace
 
 Device::Device(std::unique_ptr<Program> program) : program_(std::move(program)) {
@@ -243,6 +251,10 @@ void Device::launch(const std::string& kernel, Dim3 grid, Dim3 block, std::uint3
         launch.variables.push_back({variable.offset, variable.offset + std::uint64_t{variable.size}});
     if (dynamic_shared != 0 || launch.variables.empty())  // behind all others
         launch.variables.push_back({function->shared_bytes, std::uint64_t{function->shared_bytes} + dynamic_shared});
+    if (wants_reserved_memory(*program_)) {
+        const std::uint64_t start = (std::uint64_t{function->shared_bytes} + dynamic_shared + 127) / 128 * 128;
+        launch.variables.push_back({start, start + kReservedShared});
+    }
     launch.options = options;
     for (const std::uint64_t one : options.blocks)
         if (one >= grid.volume()) throw ProgramError("a chosen block lies outside the grid of kernel " + kernel);

@@ -6,6 +6,7 @@
 #include "frame.hpp"
 #include "launch.hpp"
 #include "operations.hpp"
+#include "specials.hpp"
 #include "waiting.hpp"
 
 namespace simt {
@@ -148,8 +149,18 @@ class BlockEnd {
         if (lanes == 0) return;
         Finding finding;
         finding.fault = Fault::device_trap;
+        if (waits_for_grid_in_vain()) finding.text = "grid";
         for_each_lane(lanes, [&](int lane) { report(warp_, block_.last, lane, finding); });
         throw Stopped{};
+    }
+
+    // `grid.sync()` stops a kernel that has no workspace for it: code of the header, in a kernel that asks for that.
+    bool waits_for_grid_in_vain() const {
+        const Launch& launch = *warp_.block->launch;
+        const auto& specials = group_.frame->function->specials;
+        return !launch.options.cooperative && !launch.program->sites[block_.last.site].own &&
+               std::any_of(specials.begin(), specials.end(),
+                           [](const Special& special) { return special.which == SpecialRegister::envreg1; });
     }
 
     std::uint32_t barrier(LaneMask lanes) {

@@ -18,25 +18,21 @@ std::uint64_t address_of(const Warp& warp, const Instruction& instruction, std::
     return base + static_cast<std::uint64_t>(instruction.immediate);
 }
 
-// Where the lane's operand leads in shared memory, checked as an access of that kind; kNoPlace after a report.
+// Where the lane's operand leads in shared memory; kNoPlace after a report.
 constexpr std::uint64_t kNoPlace = ~0ull;
 std::uint64_t place_in_shared(Warp& warp, const Instruction& instruction, int lane, std::uint32_t operand,
-                              Window window, AccessKind kind) {
+                              Window window) {
     const std::uint64_t address = address_of(warp, instruction, operand, lane);
     const Target place = resolve(warp, instruction, address, window, kBytes);
     if (place.window != Window::shared) report_unsupported(warp, instruction);  // PTX has none elsewhere
-    if (!place_of(warp, instruction, lane, place, address, kBytes, true)) return kNoPlace;
-    check_piece(warp, instruction, *place.region, place.offset, kBytes, lane, kind, false, nullptr);
-    return place.offset;
+    return place_of(warp, instruction, lane, place, address, kBytes, true) ? place.offset : kNoPlace;
 }
 
-// The mbarrier at the lane's operand; null after a report, where none was made there or it was ended.
-Mbarrier* mbarrier_at(Warp& warp, const Instruction& instruction, int lane, std::uint32_t operand, Window window,
-                      AccessKind kind) {
-    const std::uint64_t offset = place_in_shared(warp, instruction, lane, operand, window, kind);
-    if (offset == kNoPlace) return nullptr;
-    const auto found = warp.block->mbarriers.find(offset);
-    if (found != warp.block->mbarriers.end()) return &found->second;
+void check(Warp& warp, const Instruction& instruction, int lane, std::uint64_t offset, AccessKind kind) {
+    check_piece(warp, instruction, *warp.block->shared, offset, kBytes, lane, kind, false, nullptr);
+}
+
+void report_missing(Warp& warp, const Instruction& instruction, int lane, std::uint64_t offset) {
     Finding finding;
     finding.fault = Fault::uninitialised_read;
     finding.space = "shared";
@@ -46,7 +42,19 @@ Mbarrier* mbarrier_at(Warp& warp, const Instruction& instruction, int lane, std:
     finding.offset = static_cast<std::int64_t>(offset);
     finding.region_bytes = warp.block->shared->size;
     report(warp, instruction, lane, std::move(finding));
-    return nullptr;
+}
+
+// The mbarrier at the lane's operand, checked as an access of that kind; null after a report, where none was made there
+// or it was ended.
+Mbarrier* mbarrier_at(Warp& warp, const Instruction& instruction, int lane, std::uint32_t operand, Window window,
+                      AccessKind kind) {
+    const std::uint64_t offset = place_in_shared(warp, instruction, lane, operand, window);
+    if (offset == kNoPlace) return nullptr;
+    const auto found = warp.block->mbarriers.find(offset);
+    const bool missing = found == warp.block->mbarriers.end();
+    if (missing) report_missing(warp, instruction, lane, offset);
+    check(warp, instruction, lane, offset, kind);
+    return missing ? nullptr : &found->second;
 }
 
 // ---- phases --------------------------------------------------------------------------------------------------------
@@ -85,12 +93,11 @@ void let_copies_come(ThreadBlock& block, Mbarrier& barrier) {
 template <Window W>
 void init(Warp& warp, const Instruction& instruction) {
     for_each_lane(warp.mask, [&](int lane) {
-        const std::uint64_t offset =
-            place_in_shared(warp, instruction, lane, instruction.operand[0], W, AccessKind::write);
+        const std::uint64_t offset = place_in_shared(warp, instruction, lane, instruction.operand[0], W);
         if (offset == kNoPlace) return;
-        const std::uint32_t count = warp.source<std::uint32_t>(instruction.operand[1])[lane];
+        check(warp, instruction, lane, offset, AccessKind::write);
         Mbarrier fresh;
-        fresh.expected = fresh.pending = count;
+        fresh.expected = fresh.pending = warp.source<std::uint32_t>(instruction.operand[1])[lane];
         warp.block->mbarriers.insert_or_assign(offset, std::move(fresh));
     });
 }
@@ -98,11 +105,10 @@ void init(Warp& warp, const Instruction& instruction) {
 template <Window W>
 void inval(Warp& warp, const Instruction& instruction) {
     for_each_lane(warp.mask, [&](int lane) {
-        const std::uint64_t offset =
-            place_in_shared(warp, instruction, lane, instruction.operand[0], W, AccessKind::write);
+        const std::uint64_t offset = place_in_shared(warp, instruction, lane, instruction.operand[0], W);
         if (offset == kNoPlace) return;
-        if (warp.block->mbarriers.erase(offset) == 0)
-            mbarrier_at(warp, instruction, lane, instruction.operand[0], W, AccessKind::write);  // tells
+        if (warp.block->mbarriers.erase(offset) == 0) report_missing(warp, instruction, lane, offset);
+        check(warp, instruction, lane, offset, AccessKind::write);
         warp.block->shared->shadow.page(offset).clear_valid(static_cast<std::uint32_t>(offset % kPageBytes), kBytes);
     });
 }

@@ -253,7 +253,8 @@ void load_shared_word(Warp& warp, const Instruction& instruction) {
         load<Window::shared, std::uint32_t, std::uint32_t, 1, AccessKind::read>(warp, instruction);
 }
 
-// ---- loads ahead of their condition -----------------------------------------------------------------------------------
+// ---- loads ahead of their condition
+// ----------------------------------------------------------------------------------
 
 // nvcc may load before it is known whether the value is wanted, and drop it where it is not. So nothing is said about
 // bytes that nobody wrote; operand 1 receives the lanes whose bytes have a value, and whoever uses them asks there.

@@ -35,6 +35,14 @@ void move_parameter(Warp& warp, const Instruction& instruction) {
     spread(warp, instruction, kParameterWindow + static_cast<std::uint64_t>(instruction.immediate));
 }
 
+// A place in the block's reserved part of shared memory, which lies behind all else.
+template <std::uint32_t Offset>
+void reserved_memory(Warp& warp, const Instruction& instruction) {
+    std::array<std::uint32_t, kLanes> all;
+    all.fill(static_cast<std::uint32_t>(warp.block->launch->variables.back().begin) + Offset);
+    warp.assign(instruction.operand[0], all.data());
+}
+
 void move_function(Warp& warp, const Instruction& instruction) {
     spread(warp, instruction, kFunctionBase + kFunctionStride * static_cast<std::uint64_t>(instruction.immediate));
 }
@@ -186,6 +194,11 @@ void add_move_operations(OperationTable& table) {
     table.add("mov.variable", "W", move_variable);
     table.add("mov.local", "W", move_local);
     table.add("mov.param", "W", move_parameter);
+    table.add("mov.reserved_smem_offset_begin", "w", reserved_memory<0>);
+    table.add("mov.reserved_smem_offset_end", "w", reserved_memory<1024>);
+    table.add("mov.reserved_smem_offset_cap", "w", reserved_memory<1024>);
+    table.add("mov.reserved_smem_offset_0", "w", reserved_memory<0>);
+    table.add("mov.reserved_smem_offset_1", "w", reserved_memory<512>);
     table.add("mov.function", "W", move_function);
     table.add("mov.pack", "Wrr", binary<std::uint64_t, std::uint32_t, std::uint32_t, Pack>);
     table.add("mov.pack.b32", "wrr", binary<std::uint32_t, std::uint32_t, std::uint32_t, Pack16>);

@@ -183,9 +183,12 @@ void start_block(ThreadBlock& block, Launch& launch, Worker& worker, std::uint64
     block.first_warp = launch.options.order == Order::shuffled
                            ? static_cast<std::uint32_t>((launch.shuffle_offset + linear) % launch.warps_per_block)
                            : 0;
-    const std::uint64_t shared = std::uint64_t{launch.function->shared_bytes} + launch.dynamic_shared;
+    const std::uint64_t shared =
+        std::max(std::uint64_t{launch.function->shared_bytes} + launch.dynamic_shared, launch.variables.back().end);
     block.shared_memory.assign(shared, std::byte{0});
     block.shared = std::make_unique<Region>("", Space::shared, 0, shared, block.shared_memory.data(), false);
+    if (const std::uint64_t own = std::uint64_t{launch.function->shared_bytes} + launch.dynamic_shared; own < shared)
+        block.shared->shadow.mark_valid(own, shared - own);  // what is reserved begins as zeros
     block.warps.resize(launch.warps_per_block);
     for (std::uint32_t i = 0; i < launch.warps_per_block; ++i) start_warp(block.warps[i], block, worker, i);
 }

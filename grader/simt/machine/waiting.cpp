@@ -395,7 +395,7 @@ bool release_barriers(ThreadBlock& block) {
         const Arrivals here = arrivals_at(block, id);
         if (here.wanted == 0 ? here.threads < alive : here.counted < here.wanted) continue;
         released = true;
-        const bool everybody = here.threads >= alive;
+        const bool everybody = here.wanted == 0 || here.threads == block.launch->block.volume();
         all |= everybody;
         if (here.wanted == 0) {
             report_different_lines(block, id);
