@@ -210,7 +210,9 @@ def atom(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
 
 
 def _elements(operand: ptx.Operand, count: int) -> list[ptx.Operand]:
-    elements: list[ptx.Operand] = list(operand.elements) if isinstance(operand, ptx.Vector) else [operand]
+    elements: list[ptx.Operand] = [operand]
+    if isinstance(operand, ptx.Vector):
+        elements = list(operand.elements)
     if len(elements) != count:
         raise Unfit
     return elements
