@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from grader.catalog import load_catalog
 from grader.explain import (
     KINDS,
     Observation,
@@ -24,7 +25,10 @@ from grader.explain import (
 )
 from grader.explain.compiler_rules import RULES
 from grader.explain.names import kernel_name
+from grader.findings import Place
+from tests.judging import ROOT
 
+PUZZLE = next(part for puzzle in load_catalog(ROOT).puzzles for part in puzzle.parts if part.label == "1.2")
 SETTING = Setting(
     entry="vector_add",
     label="1.2",
@@ -187,6 +191,38 @@ def test_a_race_names_both_lines_and_both_threads() -> None:
         (8, "thread 4 of block 1 may be writing here"),
         (9, "thread 3 of block 0 reads here"),
     ]
+
+
+def test_a_copy_that_may_be_under_way_is_told_with_what_to_wait_for() -> None:
+    facts = {"write": False, "other_write": True, "copy": "in_flight", "other_thread": [3, 0, 0], "variable": "x"}
+    seen = Observation("data_race", line=9, other_line=8, thread=(3, 0, 0), buffer="tile", facts=facts)
+    said = say(replace(seen, facts={**facts, "space": "shared"}), SETTING)
+    assert said.message == "One thread writes to `tile` while another reads the same bytes."
+    assert "not even that thread" in said.why
+    assert said.marks[0].text == "the copy of thread 3 from here may still be under way"
+    changed = replace(seen, facts={**facts, "copy": "overwritten"})
+    assert "what it copies must stay as it is" in say(changed, SETTING).why
+
+
+def test_a_race_on_a_variable_of_the_module_names_it() -> None:
+    facts = {"write": True, "other_write": True, "space": "global", "region": "_ZL7counter"}
+    words = Place(PUZZLE.part, PUZZLE.label, "x.cu", PUZZLE.solution_path)
+    found = words.finding(Observation("data_race", line=9, other_line=8, facts=facts))
+    assert found.message.startswith("Two threads use the variable `counter` at the same time")
+    assert found.buffer == "counter"
+
+
+@pytest.mark.parametrize(
+    ("kind", "variant", "words"),
+    [
+        ("device_trap", "grid", "but the launch is an ordinary one"),
+        ("uninitialised_read", "mbarrier", "nobody has made"),
+    ],
+)
+def test_waits_that_cannot_work_are_told_as_such(kind: str, variant: str, words: str) -> None:
+    said = say(Observation(kind, line=9, facts={"variant": variant, "space": "shared"}), SETTING)
+    assert words in said.message
+    assert said.why
 
 
 def test_a_race_on_one_line_has_one_mark_with_both_threads() -> None:

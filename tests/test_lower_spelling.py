@@ -201,8 +201,27 @@ TOGETHER = [
 ]
 
 
+APART = [
+    ("cp.async.ca.shared.global [%r1], [%rd1+8], 4;", "cp.async.b32 r, d, _, false, +8"),
+    ("cp.async.cg.shared::cta.global.L2::128B [%r1], [%rd1], 16, %r2;", "cp.async.b128 r, d, r, false"),
+    ("cp.async.ca.shared.global [%r1], [%rd1], 8, !%p1;", "cp.async.b64 r, d, _, !p"),
+    ("cp.async.cg.shared.global.L2::cache_hint [%r1], [%rd1], 16, %rd2;", "cp.async.b128 r, d, _, false"),
+    ("cp.async.wait_group 1;", "cp.async.wait_group +1"),
+    ("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r1];", "cp.async.mbarrier.arrive.noinc.shared.b64 r"),
+    ("mbarrier.init.shared.b64 [%r1], 32;", "mbarrier.init.shared.b64 r, 0x20"),
+    ("mbarrier.arrive.shared.b64 %rd0, [%r1];", "mbarrier.arrive.shared.b64 d, r, _"),
+    ("mbarrier.arrive.noComplete.release.cta.shared::cta.b64 %rd0, [%r1], 2;", "mbarrier.arrive.shared.b64 d, r, 0x2"),
+    ("mbarrier.arrive.relaxed.cluster.b64 _, [%rd1];", "mbarrier.arrive.relaxed.generic.b64 _, d, _"),
+    ("mbarrier.arrive.expect_tx.shared.b64 _, [%r1], %r2;", "mbarrier.arrive.expect_tx.shared.b64 _, r, r"),
+    (
+        "mbarrier.try_wait.parity.acquire.cta.shared.b64 %p0, [%r1], 1, 99;",
+        "mbarrier.test_wait.parity.shared.b64 p, r, 0x1",
+    ),
+]
+
+
 @pytest.mark.parametrize(
-    ("ptx", "expected"), [*INTEGERS, *LOGIC, *COMPARISONS, *FLOATS, *CONVERSIONS, *MEMORY, *TOGETHER]
+    ("ptx", "expected"), [*APART, *INTEGERS, *LOGIC, *COMPARISONS, *FLOATS, *CONVERSIONS, *MEMORY, *TOGETHER]
 )
 def test_an_instruction_has_one_spelling(ptx: str, expected: str) -> None:
     assert spelled(ptx) == [expected]
@@ -226,6 +245,12 @@ SEVERAL = [
     ("@!%p1 mov.u32 %r0, 5;", ["@!p mov.b32 r, 0x5"]),
     ("prefetch.global.L2 [%rd1];", []),
     ("pmevent 3;", []),
+    ("applypriority.global.L2::evict_normal [%rd1], 128;", []),
+    ("griddepcontrol.wait;", []),
+    ("fence.proxy.async;", []),
+    ("fence.mbarrier_init.release.cluster;", []),
+    ("createpolicy.fractional.L2::evict_first.b64 %rd0, 1.0;", []),
+    ("red.global.add.v2.f32 [%rd1+4], {%f1, %f2};", ["red.add.global.f32 d, r, +4", "red.add.global.f32 d, r, +8"]),
     ("mov.u32 %r0, %clusterid.x;", ["mov.clusterid.x r"]),
     ("mov.u32 %r0, %reserved_smem_offset_1;", ["mov.reserved_smem_offset_1 r"]),
     ("@%p1 brkpt;", ["@p trap"]),
@@ -249,7 +274,11 @@ def test_some_take_several_operations(ptx: str, expected: list[str]) -> None:
         "ld.global.v2.f32 {%f0, %f4, %f5}, [%rd1];",
         "add.s32 %r0, %rd1, 5;",
         "add.s32 %r0, %r1;",
-        "cp.async.wait_group 1;",
+        "cp.async.ca.shared.global [%r1], [%rd1], 5;",
+        "cp.async.cg.shared.global [%r1], [%rd1], 8;",
+        "cp.async.bulk.commit_group;",
+        "mbarrier.arrive.shared.b64 %rd0, [%r1], 1, 2;",
+        "mbarrier.test_wait.shared.b64 %rd0, [%r1], %rd2;",
         "tex.2d.v4.f32.f32 {%f0, _, _, _}, [%rd1, {%f1, %f2}];",
     ],
 )
