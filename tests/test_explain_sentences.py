@@ -283,6 +283,26 @@ def test_a_wrong_mask_names_the_lanes(variant: str, lanes: Any, message: str, wh
     assert "…" not in said.message.replace("…  (", "").replace("5, … (16", "")
 
 
+def test_a_matrix_operation_names_the_lanes_that_it_lacks() -> None:
+    facts = {"variant": "matrix_absent", "mask": 0xFFFFFFFF, "lanes": list(range(16, 32))}
+    said = say(Observation("bad_sync_mask", line=9, block=(0, 0, 0), thread=(0, 0, 0), facts=facts), SETTING)
+    assert said.message.endswith("and it is made without lanes 16 to 31.")
+    said = say(Observation("bad_sync_mask", line=9, facts=facts | {"variant": "matrix_partial"}), SETTING)
+    assert "The last warp of this block lacks lanes 16 to 31." in said.message
+    assert "a multiple of 32 threads" in said.why
+
+
+def test_a_fragment_is_told_by_its_address_or_by_the_distance_of_its_rows() -> None:
+    facts = {"variant": "pitch", "alignment": 16, "bytes": 34, "address": 0x1000}
+    said = say(Observation("misaligned_access", line=9, facts=facts), SETTING)
+    assert said.message == "The rows of a matrix fragment lie 34 bytes apart, which is no multiple of 16."
+    assert "padded by 8 instead" in said.why
+    facts = {"variant": "fragment", "alignment": 32, "bytes": 32, "address": 0x1010}
+    said = say(Observation("misaligned_access", line=9, facts=facts), SETTING)
+    assert said.message == "A matrix fragment begins at an address that is no multiple of 32 bytes."
+    assert [mark.text for mark in said.marks] == ["needs a multiple of 32 bytes"]
+
+
 def test_a_barrier_that_a_thread_goes_past_names_both() -> None:
     facts = {"other_block": [0, 0, 0], "other_thread": [100, 0, 0]}
     seen = Observation("barrier_divergence", 10, "k", (0, 0, 0), (0, 0, 0), other_line=11, facts=facts)
