@@ -70,14 +70,15 @@ def fixed(rows: Sequence[Row]) -> Callable[[], Sequence[Row]]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a launch left: a row of words a thread, the operations under test that ran, the kinds of findings, and what
-    was printed.
+    """What a launch left: a row of words a thread, the operations under test that ran, the kinds of findings, what was
+    printed, and the instructions that the machine named as unsupported.
     """
 
     rows: list[tuple[int, ...]]
     operations: frozenset[str]
     findings: tuple[str, ...]
     printed: str
+    unsupported: tuple[str, ...]
 
 
 def ptx(case: Case) -> str:
@@ -136,7 +137,9 @@ def outcome(case: Case) -> Outcome:
     rows = [words[i : i + case.words] for i in range(0, len(words), case.words)]
     ran = {item["line"] for item in report["counters"]["lines"] if item["thread_instructions"]}
     found = tuple(sorted({finding["kind"] for finding in report["findings"]}))
-    return Outcome(rows, frozenset(_operations(program, ran)), found, "".join(report.get("printed", [])))
+    unsupported = tuple(finding["text"] for finding in report["findings"] if finding["kind"] == "unsupported")
+    printed = "".join(report.get("printed", []))
+    return Outcome(rows, frozenset(_operations(program, ran)), found, printed, unsupported)
 
 
 def _operations(program: Program, ran: set[int]) -> set[str]:

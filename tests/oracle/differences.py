@@ -18,8 +18,8 @@ _WIDTHS = {"f16": 16, "bf16": 16, "f16x2": 16, "bf16x2": 16, "f32": 32, "f64": 6
 
 @dataclass(frozen=True)
 class Difference:
-    """`cases`: what the whole name of a case matches. `kind`: "approximate", where PTX gives an error that both keep;
-    "open", where PTX leaves the result open; "other", where the GPU does not do what PTX says.
+    """`cases`: what the whole name of a case matches; `shown`: that in words. `kind`: "approximate", where PTX gives an
+    error that both keep; "open", where PTX leaves the result open; "other", where the GPU does not do what PTX says.
 
     `units`: how many units in the last place lie between the two at most; `apart`: how far they are apart at most,
     where the error of PTX is no relative one.
@@ -28,6 +28,7 @@ class Difference:
     cases: str
     kind: str
     reason: str
+    shown: str
     units: int = 0
     apart: float = 0.0
 
@@ -63,31 +64,56 @@ def _order(words: Words, kind: str) -> NDArray[np.int64]:
 
 _NEAREST = "computed to the nearest number here"
 DIFFERENCES = (
-    Difference(r"(rcp|sqrt|rsqrt)\.approx(\.ftz)?\.f32", "approximate", _NEAREST, units=1),
-    Difference(r"div\.(approx|full)(\.ftz)?\.f32", "approximate", _NEAREST, units=1),
-    Difference(r"ex2\.approx(\.ftz)?\.f32", "approximate", _NEAREST, units=2),
-    Difference(r"lg2\.approx(\.ftz)?\.f32", "approximate", _NEAREST, apart=2.0**-17),
-    Difference(r"(sin|cos)\.approx(\.ftz)?\.f32", "approximate", _NEAREST, apart=2.0**-14.7),
-    Difference(r"tanh\.approx\.f32", "approximate", _NEAREST, units=128),
-    Difference(r"ex2\.approx(\.ftz)?\.b?f16(x2)?", "approximate", _NEAREST, units=1),
-    Difference(r"tanh\.approx\.f16(x2)?", "approximate", _NEAREST, units=1),
+    Difference(r"(rcp|sqrt|rsqrt)\.approx(\.ftz)?\.f32", "approximate", _NEAREST, "rcp, sqrt, rsqrt of f32", units=1),
+    Difference(r"div\.(approx|full)(\.ftz)?\.f32", "approximate", _NEAREST, "div.approx and div.full of f32", units=1),
+    Difference(r"ex2\.approx(\.ftz)?\.f32", "approximate", _NEAREST, "ex2 of f32", units=2),
+    Difference(r"lg2\.approx(\.ftz)?\.f32", "approximate", _NEAREST, "lg2 of f32", apart=2.0**-17),
+    Difference(r"(sin|cos)\.approx(\.ftz)?\.f32", "approximate", _NEAREST, "sin, cos of f32", apart=2.0**-14.7),
+    Difference(r"tanh\.approx\.f32", "approximate", _NEAREST, "tanh of f32", units=128),
+    Difference(r"ex2\.approx(\.ftz)?\.b?f16(x2)?", "approximate", _NEAREST, "ex2 of f16 and bf16", units=1),
+    Difference(r"tanh\.approx\.f16(x2)?", "approximate", _NEAREST, "tanh of f16", units=1),
     Difference(
         r"tanh\.approx\.bf16(x2)?",
         "other",
         "the GPU cuts off instead of rounding, which at ±0.746 is 1.00007 times the error of 2^-8 that PTX gives",
+        "tanh of bf16",
         units=1,
     ),
-    Difference(r"rsqrt\.approx\.f64", "approximate", _NEAREST, units=1),
-    Difference(r"(rcp|rsqrt)\.approx\.ftz\.f64", "approximate", "cut off to the upper word here", units=1 << 32),
-    Difference(r"mov\.u32 of %(nwarpid|smid|nsmid)", "open", "what the GPU has and where it puts a block"),
-    Difference(r"mov\.u32 of %warpid", "other", "where a GPU puts a warp; here warps are numbered in their block"),
-    Difference(r"(atom|red)(\.global|\.shared)?\.add\.f64( to \w+)?", "open", "which NaN comes of a NaN"),
-    Difference(r"bfe\.[us]64|bfi\.b64", "open", "places and lengths above 255, to which PTX restricts them"),
-    Difference(r"fns\.b32", "other", "an offset of -2^31 finds nothing by PTX; the GPU gives 0"),
+    Difference(r"rsqrt\.approx\.f64", "approximate", _NEAREST, "rsqrt of f64", units=1),
+    Difference(
+        r"(rcp|rsqrt)\.approx\.ftz\.f64",
+        "approximate",
+        "only the upper word is made, cut off here; one unit of it",
+        "rcp, rsqrt of f64 with .ftz",
+        units=1 << 32,
+    ),
+    Difference(
+        r"mov\.u32 of %(nwarpid|smid|nsmid)",
+        "open",
+        "what the GPU has and where it puts a block",
+        "%nwarpid, %smid, %nsmid",
+    ),
+    Difference(
+        r"mov\.u32 of %warpid", "other", "where a GPU puts a warp; here warps are numbered in their block", "%warpid"
+    ),
+    Difference(
+        r"(atom|red)(\.global|\.shared)?\.add\.f64( to \w+)?",
+        "open",
+        "which NaN comes of a NaN",
+        "atom.add, red.add of f64",
+    ),
+    Difference(
+        r"bfe\.[us]64|bfi\.b64",
+        "open",
+        "places and lengths above 255, to which PTX restricts them",
+        "bfe, bfi of 64 bits",
+    ),
+    Difference(r"fns\.b32", "other", "an offset of -2^31 finds nothing by PTX; the GPU gives 0", "fns"),
     Difference(
         r"st(\.\w+)?(\.v[24])?\.f32( to \w+)? and a register of 64 bits",
         "other",
         "PTX cuts the register off; ptxas converts it from an unsigned integer",
+        "st.f32 of a register of 64 bits",
     ),
 )
 

@@ -59,12 +59,15 @@ def packed(
         index[case.name] = [key(case), _digest(got), len(kept)]
         places.append(np.diff(kept, prepend=0).astype(np.uint32))
         words.append(got.reshape(-1)[kept])
-    head = json.dumps({"about": about, "cases": index, "failed": failed})
+    results = sum(measured[name].size for name in index)
+    head = json.dumps({"about": about, "results": results, "cases": index, "failed": failed})
     return {"head": np.array(head), "places": np.concatenate(places), "words": np.concatenate(words)}
 
 
 class Record:
-    """The file. `about`: device and tools, `failed`: cases that could not be measured, and why."""
+    """The file. `about`: device and tools, `failed`: cases that could not be measured, and why; `count` and `results`:
+    how many cases were, and how many words they left.
+    """
 
     def __init__(self, file: Path = FILE) -> None:
         with np.load(file) as archive:
@@ -73,6 +76,7 @@ class Record:
         self.about: dict[str, str] = head["about"]
         self.failed: dict[str, str] = head["failed"]
         self._cases: dict[str, tuple[str, str, int, int]] = {}
+        self.count, self.results = len(head["cases"]), int(head["results"])
         start = 0
         for name, (key_then, digest, count) in head["cases"].items():
             self._cases[name] = (key_then, digest, start, start + count)

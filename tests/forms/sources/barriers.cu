@@ -34,8 +34,12 @@ __global__ void of_a_block(int* out) {
     cuda::device::barrier_native_handle(barrier);
 }
 
-__global__ void of_a_device(cuda::barrier<cuda::thread_scope_device>* barrier, int* out) { use(*barrier, out); }
-__global__ void of_a_system(cuda::barrier<cuda::thread_scope_system>* barrier, int* out) { use(*barrier, out); }
+__global__ void of_a_device(cuda::barrier<cuda::thread_scope_device>* barrier, int* out) {
+    use(*barrier, out);
+}
+__global__ void of_a_system(cuda::barrier<cuda::thread_scope_system>* barrier, int* out) {
+    use(*barrier, out);
+}
 
 __global__ void with_a_function(int* out) {
     using Barrier = cuda::barrier<cuda::thread_scope_block, Count>;

@@ -240,12 +240,12 @@ __global__ void ranks(unsigned* data, int* out) {
     for (int i = 0; i < kItems; ++i) out[kItems + i] = places[i];
 }
 
-#define OVER(T)                                                \
-    template __global__ void reduce<T>(T*, int);               \
-    template __global__ void scan<T>(T*);                      \
-    template __global__ void move<T>(T*, int);                 \
-    template __global__ void exchange<T>(T*, int*);            \
-    template __global__ void compare<T>(T*, int*, int);        \
+#define OVER(T)                                         \
+    template __global__ void reduce<T>(T*, int);        \
+    template __global__ void scan<T>(T*);               \
+    template __global__ void move<T>(T*, int);          \
+    template __global__ void exchange<T>(T*, int*);     \
+    template __global__ void compare<T>(T*, int*, int); \
     template __global__ void sort<T>(T*, int*, int);
 
 OVER(short)

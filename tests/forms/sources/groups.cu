@@ -92,12 +92,24 @@ __device__ void tile(int* ints, unsigned* words, long long* longs, float* floats
 #define ARGUMENTS int *ints, unsigned *words, long long *longs, float *floats, double *doubles
 #define GIVEN ints, words, longs, floats, doubles
 
-__global__ void tile_of_1(ARGUMENTS) { tile<1>(GIVEN); }
-__global__ void tile_of_2(ARGUMENTS) { tile<2>(GIVEN); }
-__global__ void tile_of_4(ARGUMENTS) { tile<4>(GIVEN); }
-__global__ void tile_of_8(ARGUMENTS) { tile<8>(GIVEN); }
-__global__ void tile_of_16(ARGUMENTS) { tile<16>(GIVEN); }
-__global__ void tile_of_32(ARGUMENTS) { tile<32>(GIVEN); }
+__global__ void tile_of_1(ARGUMENTS) {
+    tile<1>(GIVEN);
+}
+__global__ void tile_of_2(ARGUMENTS) {
+    tile<2>(GIVEN);
+}
+__global__ void tile_of_4(ARGUMENTS) {
+    tile<4>(GIVEN);
+}
+__global__ void tile_of_8(ARGUMENTS) {
+    tile<8>(GIVEN);
+}
+__global__ void tile_of_16(ARGUMENTS) {
+    tile<16>(GIVEN);
+}
+__global__ void tile_of_32(ARGUMENTS) {
+    tile<32>(GIVEN);
+}
 
 __global__ void tile_of_tile(ARGUMENTS) {
     const auto warp = cg::tiled_partition<32>(cg::this_thread_block());

@@ -54,9 +54,9 @@ __device__ void shapes(const void* a, const void* b, const void* c, void* d, int
     orders<32, 8, 16, T, C, D>(a, b, c, d, ld, order);
 }
 
-#define KERNEL(name, ...)                                                                                        \
-    __global__ void name(const void* a, const void* b, const void* c, void* d, int ld, layout_t order) {         \
-        __VA_ARGS__(a, b, c, d, ld, order);                                                                      \
+#define KERNEL(name, ...)                                                                                \
+    __global__ void name(const void* a, const void* b, const void* c, void* d, int ld, layout_t order) { \
+        __VA_ARGS__(a, b, c, d, ld, order);                                                              \
     }
 
 KERNEL(half_to_half, shapes<half, half, half>)
@@ -71,7 +71,9 @@ KERNEL(bfloats, shapes<__nv_bfloat16, float, float>)
 KERNEL(tensor_floats, orders<16, 16, 8, precision::tf32, float, float>)
 KERNEL(doubles, orders<8, 8, 4, double, double, double>)
 
-__global__ void to_tensor_float(const float* in, float* out) { out[threadIdx.x] = __float_to_tf32(in[threadIdx.x]); }
+__global__ void to_tensor_float(const float* in, float* out) {
+    out[threadIdx.x] = __float_to_tf32(in[threadIdx.x]);
+}
 #endif
 
 // Bytes with saturation; four bits and one bit, whose orders are fixed.
