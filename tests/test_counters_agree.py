@@ -109,3 +109,22 @@ def test_the_gpu_counted_what_is_launched_here() -> None:
         "merged": set(MERGED),
         **{kernel: set(tables(kernel)) for kernel in KERNELS},
     }
+
+
+# Strides from 1 to 33, broadcasts, padded and swizzled tiles, misaligned accesses, warps with lanes away.
+KINDS = {
+    *("linear", *(f"every {stride}th" for stride in (2, 3, 4, 5, 8, 16, 32, 33)), "reversed", "rotated", "swapped"),
+    *("all the same", "neighbours the same", "halves the same", "pairs", "fours", "eights", "two elements far apart"),
+    *("a row of a swizzled tile", "a column of a swizzled tile", "from element 1", "from element 5"),
+    *("only even lanes", "only every fourth lane", "only the last sixteen", "only lane 9", "nobody", "scattered 0"),
+}
+
+
+@pytest.mark.parametrize("access", ["load", "store"])
+@pytest.mark.parametrize("space", ["shared", "global"])
+def test_the_gpu_was_asked_about_every_kind_of_pattern(access: str, space: str) -> None:
+    assert len(KINDS) >= 24
+    for kind in ("int", "int2", "int4"):
+        assert set(RECORDED["launches"][f"{access}_{space}_{kind}"]) >= KINDS
+    assert set(RECORDED["launches"][f"add_{space}_int"]) >= KINDS
+    assert set(RECORDED["launches"]["merged"]) >= {"padded", "column", "transpose", "gemm16", "gemm32"}
