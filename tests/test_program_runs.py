@@ -6,6 +6,7 @@ A wrong program says in its second line which kinds of finding it must show; `//
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -89,6 +90,22 @@ def test_standard_input_and_output_are_the_programs_own_and_kernels_print_in_ord
     lines = [f"from the {where}: {number}" for number in (3, 4) for where in ("host", "kernel")]
     assert done.stdout.splitlines() == lines
     assert (done.returncode, done.stderr) == (4, "")
+
+
+def test_a_program_that_is_interrupted_ends_as_it_would_alone(tmp_path: Path) -> None:
+    """A terminal sends Ctrl-C to all of a group: the grader waits for what the program makes of it."""
+    source = tmp_path / "waits.cu"
+    source.write_text(
+        '#include <cstdio>\n#include <unistd.h>\nint main() { puts("ready"); fflush(stdout); pause(); }\n'
+    )
+    program = Path(sys.executable).with_name("grader")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        started = subprocess.Popen([program, "run", source], stdout=subprocess.PIPE, start_new_session=True)
+        assert started.stdout is not None
+        assert started.stdout.readline() == b"ready\n"
+        os.killpg(started.pid, number)
+        assert started.wait(timeout=60) == 128 + number
+        started.stdout.close()
 
 
 # ---- building ----

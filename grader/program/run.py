@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,18 +39,33 @@ def run_program(program: Program, arguments: Sequence[str]) -> Finished:
         log = Path(directory) / "log"
         request = Path(directory) / "request"
         request.write_text(_request(program, machine, log, device_for(program.target)))
-        before = signal.signal(signal.SIGINT, lambda *_: None)
-        try:
-            started = subprocess.Popen(
-                [program.source.stem, *arguments],
-                executable=program.executable,
-                env={**os.environ, _VARIABLE: str(request)},
+        command = [program.source.stem, *arguments]
+        with _passing_signals_on() as children:
+            children.append(
+                subprocess.Popen(command, executable=program.executable, env={**os.environ, _VARIABLE: str(request)})
             )
-            code = started.wait()
-        finally:
-            signal.signal(signal.SIGINT, before)
+            code = children[0].wait()
         source = program.source.read_text(encoding="utf-8", errors="replace")
         return Finished(_SIGNALLED - code if code < 0 else code, read_log(log, program.host_lines, source))
+
+
+@contextlib.contextmanager
+def _passing_signals_on() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Meanwhile Ctrl-C, which a terminal sends to the children too, is theirs to answer; they are ended with us."""
+    children: list[subprocess.Popen[bytes]] = []
+
+    def end(*_: object) -> None:
+        for child in children:
+            child.terminate()
+
+    before = {signal.SIGINT: signal.getsignal(signal.SIGINT), signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield children
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _request(program: Program, machine: Path, log: Path, device: Device) -> str:

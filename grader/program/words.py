@@ -21,7 +21,7 @@ from grader.simt.findings import Budgets, DeviceFinding, device_findings
 from grader.simt.shared_variables import with_variables
 from grader.verdict import Finding
 
-_BUDGETS = Budgets(warp=1 << 30, launch=0)  # as in grader/runtime/software/machine.cpp
+_BUDGETS = Budgets(warp=1 << 28, launch=0)  # as in grader/runtime/software/machine.cpp
 _OF_THE_HOST = 0x5000_0000_0000  # where Linux puts programs, heaps and stacks; what CUDA gives lies below
 _FREED = ("freed", "freed_twice")  # reasons for which a call failed
 _OF_VARIABLES = range(0x6000_0000_0000, 0x7000_0000_0000)

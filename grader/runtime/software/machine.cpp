@@ -20,7 +20,7 @@ struct LaunchOptions {
 };
 
 // Instructions of one warp, some ten seconds of looping: who goes on after that never ends.
-constexpr std::uint64_t warp_budget = std::uint64_t{1} << 30;
+constexpr std::uint64_t warp_budget = std::uint64_t{1} << 28;
 constexpr std::uint64_t few_threads = 1 << 14;  // starting host threads would cost more than they save
 constexpr std::string_view printed_key = ",\"printed\":\"";
 
