@@ -82,6 +82,16 @@ def test_a_program_that_gives_up_keeps_its_word_and_its_exit_code(command_line: 
     assert "d_values was freed already on line" in " ".join(done.stderr.split())
 
 
+def test_a_program_that_finds_its_results_wrong_hears_of_what_was_never_written(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    told = tmp_path / "told.json"
+    assert cli.run(["run", str(ENDING / "half_written.cu"), "--json", str(told)]) == 3
+    (finding,) = json.loads(told.read_text())["findings"]
+    assert (finding["kind"], finding["index"], finding["count"]) == ("never_written", 768, 232)
+    assert "the last 232 of its 1,000 floats" in finding["message"]
+
+
 def test_standard_input_and_output_are_the_programs_own_and_kernels_print_in_order(tmp_path: Path) -> None:
     program = Path(sys.executable).with_name("grader")
     done = subprocess.run(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from grader.explain import Observation, Setting, say, sentence
+from grader.explain import Observation, Setting, element, say, sentence
 from grader.explain.names import kernel_name, variable_name
 from grader.program.build import Program
 from grader.program.log import Allocation, Event
@@ -61,6 +61,8 @@ class _Words:
         for event in self.finished.log.events:
             for finding in self._of_event(event):
                 self._add(found, finding)
+        if not found and self.finished.exit_code != 0:
+            found = [finding for event in self.finished.log.events for finding in self._of_unwritten(event)]
         return found
 
     def _add(self, found: list[Finding], finding: Finding) -> None:
@@ -165,6 +167,29 @@ class _Words:
         if address >= _OF_THE_HOST and address not in _OF_VARIABLES:
             return {"memory": "host"}
         return {}
+
+    def _of_unwritten(self, event: Event) -> Iterator[Finding]:
+        """What the host fetched and nobody had written: the likely reason where a program finds its results wrong."""
+        if event.kind != "unwritten" or event.fields["allocation"] not in self._destinations:
+            return
+        allocation = self.finished.log.allocations[event.fields["allocation"]]
+        destination = self._destinations[allocation.id]
+        size = destination.bytes or 1
+        first, end = event.fields["offset"], event.fields["offset"] + event.fields["bytes"]
+        parts = [(max(low, first), min(high + 1, end)) for low, high in event.fields["unwritten"]["ranges"]]
+        missing = [each for low, high in parts for each in range(low // size, -(-high // size))]
+        if not missing:
+            return
+        elements, index = (end - first) // size, missing[0] - first // size
+        tail = index + len(missing) == elements and index > 0
+        facts = {"variant": "all" if len(missing) == elements else "tail" if tail and len(missing) > 1 else "some"}
+        name = destination.name
+        facts["before"] = element(name, missing[0] - 1)
+        seen = Observation("never_written", event.line, buffer=name, index=missing[0], count=len(missing), facts=facts)
+        setting = Setting(entry="main", types={name: destination.type or "any"}, elements={name: elements})
+        marks = self._marks_of(allocation, freed=False)
+        fetched = [(event.line, sentence("program", "fetched"))] if event.line else []
+        yield self._finding(seen, setting, [*marks, *fetched])
 
     # ---- calls -------------------------------------------------------------------------------------------------------
 

@@ -79,6 +79,7 @@ struct Machine::Functions {
     std::uint64_t (*variable)(void*, const char*);
     int (*lend_variable)(void*, const char*, void*);
     const char* (*report)(void*);
+    const char* (*unwritten)(void*, const char*, std::uint64_t);
 };
 
 template <typename Function>
@@ -107,7 +108,7 @@ bool Machine::open(const std::string& library, const std::string& program, unsig
         !find("simt_launch", &found->launch) || !find("simt_set", &found->set) || !find("simt_copy", &found->copy) ||
         !find("simt_write", &found->write) || !find("simt_read", &found->read) ||
         !find("simt_variable", &found->variable) || !find("simt_lend_variable", &found->lend_variable) ||
-        !find("simt_report", &found->report))
+        !find("simt_report", &found->report) || !find("simt_unwritten", &found->unwritten))
         return false;
     device_ = call_->create(program.c_str());
     return device_ || refuse(call_->error());
@@ -154,6 +155,11 @@ bool Machine::read(std::uint64_t from, std::uint64_t bytes, void* to) {
 
 bool Machine::lend(const std::string& variable, void* memory) {
     return done(call_->lend_variable(device_, variable.c_str(), memory));
+}
+
+std::string Machine::unwritten(const std::string& name) {
+    const char* told = call_->unwritten(device_, name.c_str(), 1);
+    return told ? told : "";
 }
 
 std::uint64_t Machine::variable(const std::string& name) {

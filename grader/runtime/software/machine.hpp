@@ -38,6 +38,8 @@ class Machine {
     bool copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes);
     bool write(std::uint64_t to, const void* from, std::uint64_t bytes);
     bool read(std::uint64_t from, std::uint64_t bytes, void* to);
+    // Which bytes of a mapped piece of memory nobody has written: {"count": …, "ranges": [[first, last], …]}.
+    std::string unwritten(const std::string& name);
     std::uint64_t variable(const std::string& name);  // 0: there is none
     // From now on the variable's bytes lie there, for the host to see.
     bool lend(const std::string& variable, void* memory);

@@ -61,8 +61,7 @@ const Allocation* MemoryMap::adopt_variable(std::uintptr_t address, std::size_t 
 
 const Allocation* MemoryMap::add(Allocation allocation) {
     allocation.id = ++last_;
-    const std::string name = "#" + std::to_string(allocation.id);
-    if (!machine_.map(name, allocation.address, allocation.bytes, allocation.memory,
+    if (!machine_.map(allocation.region(), allocation.address, allocation.bytes, allocation.memory,
                       allocation.kind != MemoryKind::device))
         return nullptr;
     return &live_.insert_or_assign(allocation.address, allocation).first->second;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 
 #include "machine.hpp"
 
@@ -18,6 +19,8 @@ struct Allocation {
     MemoryKind kind = MemoryKind::device;
     std::byte* memory = nullptr;  // where its bytes really lie; of what the host may touch that is its address
     unsigned flags = 0;           // of cudaHostAlloc and cudaHostRegister
+
+    std::string region() const { return "#" + std::to_string(id); }
 
     bool on_host() const { return kind != MemoryKind::device && kind != MemoryKind::variable; }
     bool holds(std::uintptr_t pointer, std::size_t size) const {

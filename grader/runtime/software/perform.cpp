@@ -94,7 +94,7 @@ cudaError_t Software::perform(const Work& work) {
     } else if (const auto* kernel = std::get_if<KernelWork>(&work.what)) {
         return perform_launch(work, *kernel);
     } else if (const auto* copy = std::get_if<CopyWork>(&work.what)) {
-        return perform_copy(*copy);
+        return perform_copy(work, *copy);
     } else if (const auto* fill = std::get_if<FillWork>(&work.what)) {
         return perform_fill(*fill);
     } else if (const auto* child = std::get_if<ChildWork>(&work.what)) {
@@ -148,9 +148,30 @@ bool Software::move(std::byte* to, std::byte* from, std::size_t bytes) {
     return true;
 }
 
-cudaError_t Software::perform_copy(const CopyWork& copy) {
+// The host fetches what nobody has written, the first time that it fetches any of it. No error, but if the program
+// finds its results wrong, a likely reason.
+void Software::note_unwritten(const Work& work, const CopyWork& copy) {
+    constexpr std::size_t most_bytes = 4 << 20;  // that are looked through
+    const Allocation *from = memory_.find(copy.from.pointer), *to = memory_.find(copy.to.pointer);
+    if (!from || from->kind != MemoryKind::device || (to && !to->on_host()) || from->bytes > most_bytes) return;
+    if (copy.height > 1 || copy.depth > 1 || !fetched_.insert(from->id).second) return;
+    const std::string unwritten = machine_.unwritten(from->region());
+    if (unwritten.empty() || unwritten.starts_with("{\"count\":0,")) return;
+    Line line(write_log, "unwritten");
+    line.text("function", work.function);
+    line.number("allocation", from->id);
+    line.number("offset", reinterpret_cast<std::uintptr_t>(copy.from.pointer) - from->address);
+    line.number("bytes", copy.width);
+    line.json("unwritten", unwritten);
+    const Place place = work.place.count ? work.place : here();
+    line.numbers("frames", place.frames.data(), place.count);
+    line.end();
+}
+
+cudaError_t Software::perform_copy(const Work& work, const CopyWork& copy) {
     Why why;
     if (const cudaError_t error = judge_copy(memory_, copy, &why)) return fail(error, why);
+    note_unwritten(work, copy);
     bool done = true;
     for_each_row(copy.height, copy.depth, [&](std::size_t slice, std::size_t row) {
         std::byte* to = copy.to.pointer + slice * copy.to.slice + row * copy.to.pitch;

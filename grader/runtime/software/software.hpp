@@ -107,11 +107,12 @@ class Software final : public Backend {
     Software();
     bool capture_forbids(const Capture& capture) const;
     cudaError_t perform_launch(const Work& work, const KernelWork& kernel);
-    cudaError_t perform_copy(const CopyWork& copy);
+    cudaError_t perform_copy(const Work& work, const CopyWork& copy);
     cudaError_t perform_fill(const FillWork& fill);
     bool move(std::byte* to, std::byte* from, std::size_t bytes);
     void fault(const Report& report);
     void note(const Work& work, const Report& report);
+    void note_unwritten(const Work& work, const CopyWork& copy);
     void note_release(const Allocation& allocation);
     bool read(const std::string& request, std::vector<Kernel>* kernels, Device* device);
 
@@ -128,6 +129,7 @@ class Software final : public Backend {
     std::string machine_path_, program_path_;
     unsigned workers_ = 1;
     std::size_t reports_ = 0;
+    std::set<std::uint32_t> fetched_;  // allocations of which something was copied to the host
 
     static thread_local CUstream_st* current_stream_;
     static thread_local const char* current_function_;
