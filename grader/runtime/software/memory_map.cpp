@@ -27,7 +27,10 @@ std::byte* pages(std::uintptr_t wanted, std::size_t bytes) {
     const int fixed = wanted ? MAP_FIXED_NOREPLACE : 0;
     void* memory = mmap(reinterpret_cast<void*>(wanted), rounded(bytes, page), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
-    return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+    if (memory == MAP_FAILED) return nullptr;
+    if (!wanted || reinterpret_cast<std::uintptr_t>(memory) == wanted) return static_cast<std::byte*>(memory);
+    munmap(memory, rounded(bytes, page));  // a system that takes the address for a hint
+    return nullptr;
 }
 
 }  // namespace
