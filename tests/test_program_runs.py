@@ -20,6 +20,7 @@ from grader import cli
 from grader.cache import ToolMissing
 from grader.program.build import Request, build_program
 from grader.program.run import run_program
+from grader.simt.ptx import PtxError
 from tests.judging import CommandLine
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -201,3 +202,18 @@ def test_a_missing_compiler_is_exit_code_3_and_one_sentence(
     assert cli.run(["run", str(PROGRAMS / "vector_add.cu")]) == 3
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", "grader: nvcc is missing: type this\n")
+
+
+def test_ptx_that_cannot_be_read_is_exit_code_3_and_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def unreadable(*_: object) -> NoReturn:
+        raise PtxError(7, "strange", "no such statement")
+
+    monkeypatch.setattr("grader.simt.lower.lower", unreadable)
+    source = tmp_path / "p.cu"
+    source.write_text("__global__ void k() {}\nint main() {}\n")
+    assert cli.run(["run", str(source)]) == 3
+    printed = capsys.readouterr().err
+    assert printed.startswith("grader: the software GPU cannot read what nvcc made of p.cu: ")
+    assert printed.count("\n") == 1

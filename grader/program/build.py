@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.build import build_library
-from grader.cache import content_key, entry, mark_used, trim
+from grader.cache import ToolMissing, content_key, entry, mark_used, trim
 from grader.cubin import Kernel, read_kernels
 from grader.hostlines import HostLines, read_host_code
 from grader.toolchain import Toolchain, find_toolchain
@@ -62,8 +62,8 @@ class Request:
 def build_program(request: Request) -> Program:
     """Compile and lower, or take what was made of the same text, headers and flags before.
 
-    Raises ProgramNotCompiled, ProgramRefused, ToolMissing where a compiler is missing, PtxError where the PTX cannot be
-    read, OSError where the source cannot be.
+    Raises ProgramNotCompiled, ProgramRefused, ToolMissing where a compiler is missing or the software GPU cannot read
+    what it made, OSError where the source cannot be read.
     """
     for flag in request.flags:
         if _REFUSED.fullmatch(flag):
@@ -143,8 +143,12 @@ class _Job:
 def _lower(ptx: Path, source_name: str, to: Path) -> None:
     from grader.simt.lower import lower
     from grader.simt.program import write_program
+    from grader.simt.ptx import PtxError
 
-    write_program(lower(ptx.read_text(encoding="utf-8", errors="replace"), source_name), to)
+    try:
+        write_program(lower(ptx.read_text(encoding="utf-8", errors="replace"), source_name), to)
+    except PtxError as error:
+        raise ToolMissing(f"the software GPU cannot read what nvcc made of {source_name}: {error}") from None
 
 
 def _readers() -> list[bytes]:
