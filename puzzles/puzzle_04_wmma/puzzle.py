@@ -5,6 +5,7 @@ from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, 
 
 SIZES = [Scalar("M", i32), Scalar("N", i32), Scalar("K", i32)]
 BENCH = Case(M=4096, N=4096, K=4096)
+FAR = Case(M=2_097_168, N=1040, K=1040)  # more elements in A and in C than an int can count
 WHY = (
     "products of two halves are exact in single precision; tensor cores cut each partial sum off behind 24 binary "
     "digits, always toward zero, so that the error grows with K; four times what it reaches is allowed"
@@ -71,6 +72,7 @@ puzzle = Puzzle(
                 "long and thin": sizes((16, 256, 32), (256, 16, 32), (16, 32, 2048)),
             },
             bench=BENCH,
+            far=FAR,
             work=work,
             tolerance=TOLERANCE,
             lesson="The loop over K, and three leading dimensions.",
@@ -88,6 +90,7 @@ puzzle = Puzzle(
                 "long and thin": sizes((16, 512, 32), (512, 16, 32), (16, 32, 2048)),
             },
             bench=BENCH,
+            far=FAR,
             work=work,
             tolerance=TOLERANCE,
             lesson="Warps that share tiles in shared memory.",
@@ -109,6 +112,7 @@ puzzle = Puzzle(
                 "empty": sizes((0, 5, 3), (5, 0, 3)),
             },
             bench=BENCH,
+            far=FAR,
             work=work,
             tolerance=TOLERANCE,
             lesson="Any size: zeros in K, and a way round for what hangs over the edge.",
@@ -131,6 +135,7 @@ puzzle = Puzzle(
                 "empty": sizes((0, 16, 16), (16, 0, 16)),
             },
             bench=BENCH,
+            far=FAR,
             work=work,
             tolerance=Tolerance(2.0**-17, scale=magnitudes, why=WHY),
             lesson="Range against precision: bf16.",

@@ -236,6 +236,7 @@ puzzle = Puzzle(
                 "empty": shapes((0, 5), (5, 0)),
             },
             bench=FULL,
+            far=FAR,
             work=row_work,
             tolerance=Tolerance(0.0, why="the largest value is one of the row: nothing is rounded"),
             lesson="Another operation, another neutral element: −∞.",
@@ -288,6 +289,7 @@ puzzle = Puzzle(
                 "empty": shapes((0, 5)),
             },
             bench=FULL,
+            far=FAR,
             work=softmax_work,
             tolerance=Tolerance(
                 2.0**-16,
