@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from grader.ahead import Ahead
-from grader.compiled import build_findings, uninitialised, void_entry
+from grader.compiled import build_findings, named_fragments, uninitialised, void_entry
 from grader.cuda.presence import why_not
 from grader.evidence import CaseEvidence, Evidence
 from grader.explain import Observation
@@ -255,7 +255,8 @@ class _PartCheck:
             and all(seen.kind == "unsupported" for seen in ran.observations)
         ):
             ran = self._run_on_gpu(self.gpu, trial, ran)
-        ran.observations = [*uninitialised(built, ran.observations), *ran.observations]
+        seen = named_fragments(ran.observations, self.submission.text())
+        ran.observations = [*uninitialised(built, seen), *seen]
         self._note(ran, recording, case)
         self._failed(case, ran.observations, recording)
         facts = launch_facts(recording.plan)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.explain import Observation, diagnostics, unset_variables
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from grader.build import Build, BuildFailed
     from grader.verdict import Finding
 
+_MATRIX_CALL = re.compile(r"\b(mma_sync|store_matrix_sync)\s*\(")
 _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
@@ -47,6 +49,20 @@ def void_entry(built: Build, text: str, entry: str) -> Observation | None:
         return None
     line = code[: declared.start()].count("\n") + 1
     return Observation("missing_entry", line=line, facts={"variant": "void"})
+
+
+def named_fragments(seen: Sequence[Observation], text: str) -> list[Observation]:
+    """The same; registers without a value are told as an empty fragment where a matrix call in `text` uses them."""
+    lines = text.splitlines()
+    return [_named_fragment(observation, lines) for observation in seen]
+
+
+def _named_fragment(seen: Observation, lines: Sequence[str]) -> Observation:
+    line = lines[seen.line - 1] if seen.line is not None and seen.line <= len(lines) else ""
+    call = _MATRIX_CALL.search(line)
+    if seen.kind != "uninitialised_read" or seen.facts.get("space") != "register" or call is None:
+        return seen
+    return replace(seen, facts={**seen.facts, "variant": "fragment", "call": call[1]})
 
 
 def uninitialised(built: Build, seen: Sequence[Observation]) -> list[Observation]:

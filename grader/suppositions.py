@@ -23,6 +23,7 @@ _MOST_BLOCKS = 64
 _APART = 2  # times what counts as the same: the mistakes of a part are few, and one of them is likely
 _MOST_OPERATIONS = 1 << 28  # of the reference, for one supposition: a tenth of a second or less
 _LARGEST_FLAG = 8
+_FRAGMENT = 16  # elements of a fragment's row, which a leading dimension is mistaken for
 
 Supposed = tuple[str, Mapping[str, object], Case, Tensors]
 
@@ -120,6 +121,7 @@ def _inputs_mistaken(case: Case, inputs: Tensors) -> Iterator[Supposed]:
         if tensor.dim() == 2 and min(tensor.shape) > 1:
             by_columns = tensor.flatten().reshape(tensor.shape[1], tensor.shape[0]).T
             yield "by_columns", {"input": name}, case, {**inputs, name: by_columns}
+            yield from _narrower(case, inputs, name)
     for (one, left), (other, right) in combinations(inputs.items(), 2):
         if left.shape == right.shape:
             yield "exchanged", {"one": one, "other": other}, case, {**inputs, one: right, other: left}
@@ -129,6 +131,17 @@ def _inputs_mistaken(case: Case, inputs: Tensors) -> Iterator[Supposed]:
             yield "ones", {"input": name}, case, {**inputs, name: torch.ones_like(tensor)}
             yield "neighbour", {"input": name, "direction": "too far"}, case, {**inputs, name: _next(tensor, 1)}
             yield "neighbour", {"input": name, "direction": "too early"}, case, {**inputs, name: _next(tensor, -1)}
+
+
+def _narrower(case: Case, inputs: Tensors, name: str) -> Iterator[Supposed]:
+    """The rows of a matrix begin closer to each other than they do: another extent stands for its width."""
+    rows, width = inputs[name].shape
+    others = {int(value) for value in case.params.values() if isinstance(value, int)} | {_FRAGMENT}
+    for other in sorted(others):
+        if 0 < other < width:
+            places = torch.arange(rows)[:, None] * other + torch.arange(width)
+            facts = {"input": name, "other": other, "width": width}
+            yield "narrower", facts, case, {**inputs, name: inputs[name].flatten()[places]}
 
 
 def _next(tensor: torch.Tensor, by: int) -> torch.Tensor:

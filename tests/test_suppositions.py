@@ -192,3 +192,12 @@ def test_a_mistake_may_make_numbers_that_are_none() -> None:
 
 def test_numbers_that_are_none_without_a_mistake_are_told_by_their_place() -> None:
     assert told(SOFTMAX, lambda given: given["x"] * torch.nan) == "all elements"
+
+
+def test_a_wrong_leading_dimension() -> None:
+    def kernel(inputs: Tensors) -> torch.Tensor:
+        rows, width = inputs["A"].shape
+        places = torch.arange(rows)[:, None] * 17 + torch.arange(width)  # N in the place of K
+        return gemm({**inputs, "A": inputs["A"].flatten()[places]})
+
+    assert told(GEMM, kernel) == "as if a row of A began 17 elements behind the one before, and not 40"
