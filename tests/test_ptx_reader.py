@@ -126,7 +126,7 @@ ERRORS = [
     ("mov.b32 %r1, 99999999999999999999;", "more than 64 bits"),
     ("mov.b32 %r1, 08;", "08 is no number"),
     ("@%r1 ret;", "a guard is a predicate register"),
-    (".reg .b8 x;", "this is no type of a register"),
+    (".reg .b7 x;", "this is no type of a register"),
     (".b32 x;", "this is no directive of a function"),
     ("{ ret;", "the text ends inside a function"),
     ("ld.global.u32 %r1, [[%rd1]];", "this is no address"),
