@@ -50,10 +50,11 @@ bool Software::capture_forbids(const Capture& capture) const {
 cudaError_t Software::begin_blocking(const char* function) {
     if (const cudaError_t error = begin(function)) return error;
     bool forbidden = false;
-    for (const CUstream_st* stream : streams_) {
-        if (!stream->capture || !capture_forbids(*stream->capture)) continue;
-        stream->capture->invalidated = forbidden = true;
-    }
+    const auto look = [&](const CUstream_st& stream) {
+        if (stream.capture && capture_forbids(*stream.capture)) stream.capture->invalidated = forbidden = true;
+    };
+    for (const CUstream_st* stream : streams_) look(*stream);
+    look(per_thread_);
     return forbidden ? fail(cudaErrorStreamCaptureUnsupported, {"capturing"}) : cudaSuccess;
 }
 

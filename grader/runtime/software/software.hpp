@@ -29,7 +29,7 @@ class Software final : public Backend {
     using Lock = std::unique_lock<std::recursive_mutex>;
     Lock lock() { return Lock(mutex_); }
 
-    // From the library's constructor: `request` is the file that grader/program/request.py wrote.
+    // From the library's constructor: `request` is the file that grader/program/run.py wrote.
     bool start(const std::string& request);
 
     // ---- Backend
@@ -63,6 +63,7 @@ class Software final : public Backend {
     cudaError_t fail(cudaError_t error, const Why& why);
     cudaError_t fail(cudaError_t error) { return fail(error, Why{}); }
 
+    // What cudaMalloc and its kin do once they may; `free` takes memory of two kinds.
     cudaError_t make(MemoryKind kind, std::size_t bytes, unsigned flags, void** address);
     cudaError_t free(void* address, MemoryKind kind, MemoryKind other);
     void note_allocation(const Allocation& allocation);
@@ -98,8 +99,6 @@ class Software final : public Backend {
     std::vector<CUstream_st*> streams_of(const Capture& capture);
 
     MemoryMap& memory() { return memory_; }
-    Machine& machine() { return machine_; }
-    unsigned long long next_id() { return ++ids_; }
     void forbid_calls(bool forbidden) { in_host_function_ = forbidden; }
     static cudaStreamCaptureMode& thread_mode();
 
@@ -110,6 +109,7 @@ class Software final : public Backend {
     cudaError_t perform_copy(const Work& work, const CopyWork& copy);
     cudaError_t perform_fill(const FillWork& fill);
     bool move(std::byte* to, std::byte* from, std::size_t bytes);
+    unsigned long long next_id() { return ++ids_; }
     void fault(const Report& report);
     void note(const Work& work, const Report& report);
     void note_unwritten(const Work& work, const CopyWork& copy);
