@@ -145,7 +145,8 @@ class Trial:
         if seen.kind != "uninitialised_read" or seen.buffer is None or not seen.facts.get("write"):
             return seen
         (buffer,) = (each for each in self.plan.buffers if each.name == seen.buffer)
-        for operation in self.plan.operations:
+        launched = next(at for at, operation in enumerate(self.plan.operations) if operation in launches_of(self.plan))
+        for operation in self.plan.operations[launched:]:
             if isinstance(operation, Memset) and 0 <= operation.address - buffer.address < buffer.bytes:
                 facts = {**seen.facts, "late": True, "other": "late"}
                 return replace(seen, other_line=operation.line, facts=facts)

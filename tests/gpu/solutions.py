@@ -53,11 +53,11 @@ FLOORS = {
 def parts_of(names: list[str]) -> list[Located]:
     """The parts that these names of puzzles and parts mean, without those that are host code alone."""
     catalog = load_catalog()
-    found = []
+    found: dict[str, Located] = {}
     for name in names:
         puzzle, located = catalog.resolve(name, None)
-        found += [part for part in ([located] if located else puzzle.parts) if not part.part.is_host]
-    return found
+        found |= {part.label: part for part in ([located] if located else puzzle.parts) if not part.part.is_host}
+    return list(found.values())
 
 
 def small_cases(gpu: RealGPU, located: Located, built: Build, row: Row) -> Iterator[str]:
