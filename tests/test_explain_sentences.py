@@ -270,6 +270,7 @@ def test_the_reason_of_a_race_depends_on_who_meets() -> None:
         ("ended", [1, 3, 5, 7], "names lanes 1, 3, 5 and 7,", "has returned"),
         ("ended", range(1, 32, 2), "names lanes 1, 3, 5, … (16 in all),", "has returned"),
         ("source", [16], "Thread 15 of block 0 takes a value from lane 16,", "nobody has defined"),
+        ("no_such_lane", [20], "takes a value from lane 20, and its warp has no such lane", "a multiple of 32 threads"),
         ("caller", [16, 17], "Lanes 16 and 17 of a warp come to this operation, whose mask", "no other lane may"),
     ],
 )
@@ -337,6 +338,17 @@ def test_a_grid_that_reaches_over_the_edge_of_a_matrix_says_so() -> None:
     within = replace(beyond, block=(0, 0, 0))  # its own row and column are there: the index is wrong
     assert say(within, setting).why == ""
     assert say(beyond, replace(setting, grid=(3, 5, 1))).why == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "words"),
+    [("f16", 4, "one `half2`, must start at a multiple of 4 bytes"), ("f16", 16, "the index a multiple of 8 halves")],
+)
+def test_a_misaligned_access_counts_in_elements_of_its_buffer(kind: str, size: int, words: str) -> None:
+    setting = replace(SETTING, types={"a": kind, "out": kind})
+    facts = {"bytes": size, "alignment": size, "address": 0x1002}
+    said = say(Observation("misaligned_access", line=8, buffer="a", index=1, facts=facts), setting)
+    assert words in said.why
 
 
 def test_a_misaligned_access_says_what_the_address_should_be() -> None:

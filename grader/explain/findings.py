@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from grader.explain.catalogue import has, sentence, title
+from grader.explain.lanes import alignment, lanes
 from grader.explain.names import kernel_name
 from grader.explain.observation import Coordinates, Mark, Observation, Said, Setting
 
 Facts = dict[str, Any]
 
-_VECTORS = {8: "float2", 16: "float4"}
 _WARP = 32
-_MOST_LANES = 4
 _FAR = 1 << 28  # an index this far outside comes from an overflow, not from a missing guard
 
 
@@ -59,7 +58,7 @@ def _facts(seen: Observation, setting: Setting) -> Facts:
         facts["elements"] = f"{setting.elements[seen.buffer]:,}"
         words = "element_of" if setting.elements[seen.buffer] == 1 else "elements_of"
         facts["noun"] = sentence("words", words, setting.types.get(seen.buffer, "any"))
-    facts |= _distance(seen, setting) | _grid(setting) | _edge(seen, setting) | _alignment(seen) | _lanes(seen)
+    facts |= _distance(seen, setting) | _grid(setting) | _edge(seen, setting) | alignment(seen, setting) | lanes(seen)
     return facts
 
 
@@ -134,40 +133,6 @@ def _edge(seen: Observation, setting: Setting) -> Facts:
             covered = (setting.grid[axis] * setting.block[axis] for axis in (0, 1))
             return {"covered": " × ".join(map(str, covered)), "wanted": " × ".join(map(str, wanted))}
     return {}
-
-
-def _lanes(seen: Observation) -> Facts:
-    """The lanes of a wrong mask in words, and the words that go with one or many."""
-    lanes = seen.facts.get("lanes")
-    if not isinstance(lanes, Sequence) or not lanes:
-        return {}
-    one = len(lanes) == 1
-    words = sentence("words", "lane" if one else "lanes", facts={"lane": lanes[0], "lanes": _listed(lanes)})
-    facts = {key: sentence("words", "one_lane" if one else "many_lanes", key) for key in ("do", "is", "come", "them")}
-    mask = seen.facts.get("mask")
-    shown = f"0x{mask:08x}" if isinstance(mask, int) else "…"
-    return facts | {"lanes": words, "Lanes": words[:1].upper() + words[1:], "mask": shown}
-
-
-def _listed(lanes: Sequence[int]) -> str:
-    if len(lanes) == lanes[-1] - lanes[0] + 1 and len(lanes) > 2:
-        return sentence("words", "lane_range", facts={"first": lanes[0], "last": lanes[-1]})
-    shown = [str(lane) for lane in lanes]
-    if len(shown) <= _MOST_LANES:
-        return sentence("words", "lanes_and", facts={"first": ", ".join(shown[:-1]), "last": shown[-1]})
-    facts = {"first": ", ".join(shown[: _MOST_LANES - 1]), "count": len(shown)}
-    return sentence("words", "lanes_more", facts=facts)
-
-
-def _alignment(seen: Observation) -> Facts:
-    size = seen.facts.get("alignment") or seen.facts.get("bytes")
-    if seen.kind != "misaligned_access" or not isinstance(size, int) or size <= 0:
-        return {}
-    facts: Facts = {"alignment": size, "vector": _VECTORS.get(size, f"{size}-byte value"), "lanes": max(size // 4, 1)}
-    address = seen.facts.get("address")
-    if isinstance(address, int):
-        facts["remainder"] = address % size
-    return facts | {"noun": sentence("words", "elements_of", "f32")}
 
 
 # ---- variants -------------------------------------------------------------------------------------------------------

@@ -148,7 +148,9 @@ def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], budgets: Budgets) 
     if kind == "unsupported":
         return facts | ({"call": text.removeprefix("call.")} if text.startswith("call.") else {"instruction": text})
     if kind == "bad_sync_mask":
-        return facts | {"variant": text, "mask": raw["mask"], "lanes": _lanes(raw["lanes"])}
+        # A mask of a number names 32 lanes; the last warp of a block may have fewer.
+        variant = "no_such_lane" if text == "source" and raw["mask"] & raw["lanes"] else text
+        return facts | {"variant": variant, "mask": raw["mask"], "lanes": _lanes(raw["lanes"])}
     if kind == "deadlock":
         return facts | {"waiting": raw["waiting"], "wanted": raw["wanted"]}
     if kind == "device_trap":
