@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMostPieces = 1u << 18;     // of a worker; past that nothing new is learned, and nothing reported
 constexpr std::size_t kMostAddresses = 1u << 18;  // at which something is published
 constexpr std::size_t kNear = 64;                 // pieces that a question looks at before they are sorted by block
+constexpr std::size_t kMostLooked = 1u << 12;     // pieces, in search of one of another block
 constexpr std::size_t kMostSnapshots = 1u << 12;  // of a block's stamps
 
 bool in_use(const Warp& warp) {
@@ -333,11 +334,28 @@ const std::vector<const Knowledge*>& pieces_of(const Warp& warp, const Knowledge
 
 }  // namespace
 
+namespace {
+
+// Of a place that several blocks have read nobody knows which did. Whoever has learned from another block is believed
+// to have learned from all of them, as all learn from all where a grid waits for itself.
+bool knows_another_block(const Warp& warp, const Knowledge* known) {
+    bool found = false;
+    std::size_t looked = 0;
+    visit_pieces(known, [&](const Knowledge& piece) {
+        found = piece.block != kNoBlock && piece.block != warp.block->linear;
+        return found || ++looked >= kMostLooked;
+    });
+    return found;
+}
+
+}  // namespace
+
 bool knows(const Warp& warp, int lane, Cell cell, const Stamp& then) {
-    if (!warp.order || then.reach == Reach::grid || then.reach == Reach::in_flight) return false;
-    if (warp.block->launch->order_lost) return true;
+    if (!warp.order || then.reach == Reach::in_flight) return false;
+    if (then.reach != Reach::grid && warp.block->launch->order_lost) return true;
     const Knowledge* known = warp.order->lanes[static_cast<std::size_t>(lane)].known;
     if (!known) return false;
+    if (then.reach == Reach::grid) return knows_another_block(warp, known);
     bool told = false;
     std::size_t looked = 0;
     visit_pieces(known, [&](const Knowledge& piece) {
