@@ -168,7 +168,7 @@ def _of_access(raw: Mapping[str, Any]) -> dict[str, Any]:
     facts = {name: raw[name] for name in ("space", "bytes", "address", "write", "region", "region_bytes")}
     if kind == "misaligned_access":
         facts |= _misaligned(text, raw["bytes"])
-    if kind == "uninitialised_read" and text:
+    if kind == "uninitialised_read" and text == "mbarrier":
         facts["variant"] = text
     if raw["other_line"] is not None or "other_thread" in raw:
         facts["other_write"] = raw["other_write"]
