@@ -381,9 +381,11 @@ class _PartCheck:
         self._add(self.place.finding(seen))
 
     def _add(self, finding: Finding) -> None:
-        """One finding a kind, line and buffer: a later case shows the same again."""
-        known = {(other.kind, other.line, other.other_line, other.buffer) for other in self.findings}
-        if (finding.kind, finding.line, finding.other_line, finding.buffer) not in known:
+        """One finding a kind, line and buffer, since a later case shows the same again.
+
+        Of a barrier that some threads do not reach, the first place where these are instead says enough.
+        """
+        if _key(finding) not in map(_key, self.findings):
             self.findings.append(finding)
 
     def _spent(self, step: str, begun: float) -> None:
@@ -392,3 +394,8 @@ class _PartCheck:
     def _print(self, text: str) -> None:
         if len(self.printed) < PRINTED_CHARACTERS:
             self.printed += text
+
+
+def _key(finding: Finding) -> tuple[object, ...]:
+    other_line = None if finding.kind == "barrier_divergence" else finding.other_line
+    return finding.kind, finding.line, other_line, finding.buffer

@@ -58,15 +58,8 @@ def device_findings(
 
 
 def _causes(found: list[DeviceFinding]) -> list[DeviceFinding]:
-    """Without what only follows from something else.
-
-    Of a race: a value that the same line reads before it is written, in some orders. Of a barrier that some threads do
-    not reach: the next one, where these stand and the others do not.
-    """
+    """Without what only follows from a race: a value that the same line reads before it is written, in some orders."""
     found = _one_a_pair(found)
-    divergent = [finding for finding in found if finding.kind == "barrier_divergence"]
-    first = min(divergent, key=lambda finding: finding.line or 0, default=None)
-    found = [finding for finding in found if finding.kind != "barrier_divergence" or finding is first]
     racy = {(f.facts.get("region"), line) for f in found if f.kind == "data_race" for line in (f.line, f.other_line)}
     return [
         f for f in found if f.kind != "uninitialised_read" or (f.facts.get("region", "register"), f.line) not in racy
