@@ -20,7 +20,7 @@ from grader.cuda.presence import why_not
 from grader.evidence import CaseEvidence, Evidence
 from grader.explain import Observation
 from grader.facts import PRINTED_CHARACTERS, as_sentence, kernel_facts, launch_facts, printed_by_host, readable
-from grader.findings import Place
+from grader.findings import Place, identity
 from grader.judged_goals import judged_goals
 from grader.launcher import host_observations
 from grader.puzzle import Case, call_by_name, element_count
@@ -385,7 +385,7 @@ class _PartCheck:
 
         Of a barrier that some threads do not reach, the first place where these are instead says enough.
         """
-        if _key(finding) not in map(_key, self.findings):
+        if identity(finding) not in map(identity, self.findings):
             self.findings.append(finding)
 
     def _spent(self, step: str, begun: float) -> None:
@@ -394,8 +394,3 @@ class _PartCheck:
     def _print(self, text: str) -> None:
         if len(self.printed) < PRINTED_CHARACTERS:
             self.printed += text
-
-
-def _key(finding: Finding) -> tuple[object, ...]:
-    other_line = None if finding.kind == "barrier_divergence" else finding.other_line
-    return finding.kind, finding.line, other_line, finding.buffer

@@ -149,3 +149,9 @@ def _with_variable(seen: Observation) -> Observation:
     if seen.buffer is not None or seen.facts.get("space") != "global" or not region or not region.isidentifier():
         return seen
     return replace(seen, buffer=variable_name(region))
+
+
+def identity(finding: Finding) -> tuple[object, ...]:
+    """What two findings have in common of which one is told: of a barrier, also where else its threads are."""
+    other_line = None if finding.kind == "barrier_divergence" else finding.other_line
+    return finding.kind, finding.line, other_line, finding.buffer
