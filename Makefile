@@ -6,7 +6,7 @@ SEED ?= 1
 BIN := .venv/bin
 CXX_SOURCES = $(shell find grader puzzles solutions tests -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo test fuzz lint format bench gpu clean
+.PHONY: help setup demo test thorough fuzz lint format bench gpu clean
 
 help:           ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -19,6 +19,9 @@ demo: setup     ## grade puzzle 1 twice: the untouched skeletons, then the solut
 
 test: setup     ## all tests, on all cores (up to 8)
 	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+
+thorough: setup ## the same with every wrong kernel, which takes some minutes more
+	@GRADER_THOROUGH=1 $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 fuzz: setup     ## damaged PTX, damaged programs and wild launches, under sanitizers (SECONDS=300, SEED=1)
 	@$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) --seed $(SEED)

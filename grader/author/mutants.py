@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from grader.author.edits import OPERATORS, Edit
 from grader.author.tokens import Code
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from grader.build import Build
     from grader.tools import Tools, TorchLoading
 
+One = TypeVar("One")
 REASONS = Path("tests") / "mutants" / "equivalent.json"
 _SECTIONS = (".text", ".rodata", ".data")
 _PLACES = ("//", ".loc", ".file", ".section")  # how lines of a PTX text begin that only say where code comes from
@@ -139,12 +140,12 @@ def _line_end(text: str, place: int) -> int:
     return len(text) if end < 0 else end
 
 
-def sample_of(mutants: Sequence[Mutant], count: int, seed: int | str) -> list[Mutant]:
+def sample_of(every: Sequence[One], count: int, seed: int | str) -> list[One]:
     """`count` of them, or all, drawn by `seed` and in their order."""
-    if count >= len(mutants):
-        return list(mutants)
-    chosen = random.Random(seed).sample(range(len(mutants)), count)
-    return [mutants[place] for place in sorted(chosen)]
+    if count >= len(every):
+        return list(every)
+    chosen = random.Random(seed).sample(range(len(every)), count)
+    return [every[place] for place in sorted(chosen)]
 
 
 def judge_mutants(
