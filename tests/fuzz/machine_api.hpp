@@ -12,6 +12,7 @@ struct simt_launch_options {
     std::uint64_t block_count;
     std::uint64_t trace_block;
     std::uint32_t trace_thread, trace_most;
+    std::uint32_t cooperative;
 };
 
 extern "C" {
