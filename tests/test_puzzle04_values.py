@@ -29,7 +29,7 @@ PROGRAM = """#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 __global__ void kernel(const half* A, const half* B, float* C, int M, int N, int K) {
-    const int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    const long long row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
     if (row >= M || col >= N) return;
     float sum = 0.0f;
     for (int k = 0; k < K; ++k) {
