@@ -104,6 +104,29 @@ def hit_soon(pid: int, number: signal.Signals) -> Iterator[None]:
         timer.join()
 
 
+@contextlib.contextmanager
+def hit_when_busy(worker: int, pid: int, number: signal.Signals) -> Iterator[None]:
+    """Sends a signal to `pid` once the process `worker` has computed for a while: then `pid` waits for its answer."""
+
+    def ticks() -> int:
+        fields = Path(f"/proc/{worker}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])  # of its own, in user and system mode
+
+    def hit(before: int) -> None:
+        for _ in range(600):
+            if ticks() > before + 10:
+                os.kill(pid, number)
+                return
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=hit, args=(ticks(),))
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
 # ---- its death ------------------------------------------------------------------------------------------------------
 
 
@@ -148,7 +171,7 @@ def test_memory_that_it_may_not_have_is_refused(built: Build, honest: Plan) -> N
 
 def test_an_interruption_leaves_nothing_half_done(built: Build, endless: Plan, honest: Plan) -> None:
     gpu = SoftwareGPU(built)
-    with pytest.raises(KeyboardInterrupt), hit_soon(os.getpid(), signal.SIGINT):
+    with pytest.raises(KeyboardInterrupt), hit_when_busy(gpu.pid, os.getpid(), signal.SIGINT):
         run_without_end(gpu, endless)
     assert runs_right(gpu, honest)
 
