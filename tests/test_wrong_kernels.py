@@ -4,7 +4,8 @@
 found; where lines are given, that finding's line or other line is among them.
 
 Compiling all of them takes longer than a test run should: the mistakes of others and the first three of each part are
-always tried, of the rest a sixth that changes with the commit. `make thorough` tries all.
+always tried, and so is the first of each kind of finding; of the rest a sixth that changes with the commit. `make
+thorough` tries all.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ def chosen(wrong: list[Wrong]) -> list[Wrong]:
     always: list[Wrong] = []
     rest: list[Wrong] = []
     for one in wrong:
-        seen[one.part.label] += 1
-        (always if seen[one.part.label] <= ALWAYS or one.source.parent == CASES else rest).append(one)
+        seen.update({one.part.label, *one.kinds})
+        first = seen[one.part.label] <= ALWAYS or any(seen[kind] == 1 for kind in one.kinds)
+        (always if first or one.source.parent == CASES else rest).append(one)
     return [*always, *sample_of(rest, len(rest) // 6, commit_of(ROOT) or "no checkout")]
 
 
@@ -74,3 +76,7 @@ def test_every_part_has_some_in_each_run() -> None:
     every = Counter(one.part.label for one in WRONG)
     assert all(tried[label] >= min(ALWAYS, count) for label, count in every.items())
     assert sum(tried.values()) * 4 > sum(every.values())
+
+
+def test_every_kind_of_finding_is_shown_in_each_run() -> None:
+    assert {kind for one in chosen(WRONG) for kind in one.kinds} == {kind for one in WRONG for kind in one.kinds}

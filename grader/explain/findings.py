@@ -6,12 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.explain.catalogue import has, sentence, title
-from grader.explain.lanes import alignment, lanes
+from grader.explain.lanes import lanes
 from grader.explain.names import kernel_name
 from grader.explain.observation import Coordinates, Mark, Observation, Said, Setting
 
 Facts = dict[str, Any]
 
+_ELEMENT_BYTES = {"f16": 2, "bf16": 2, "f64": 8, "i64": 8}
+_VECTORS = {
+    ("f32", 8): "float2",
+    ("f32", 16): "float4",
+    ("f16", 4): "half2",
+    ("bf16", 4): "__nv_bfloat162",
+    ("i32", 8): "int2",
+    ("i32", 16): "int4",
+    ("f64", 16): "double2",
+}
 _WARP = 32
 _FAR = 1 << 28  # an index this far outside comes from an overflow, not from a missing guard
 
@@ -58,7 +68,7 @@ def _facts(seen: Observation, setting: Setting) -> Facts:
         facts["elements"] = f"{setting.elements[seen.buffer]:,}"
         words = "element_of" if setting.elements[seen.buffer] == 1 else "elements_of"
         facts["noun"] = sentence("words", words, setting.types.get(seen.buffer, "any"))
-    facts |= _distance(seen, setting) | _grid(setting) | _edge(seen, setting) | alignment(seen, setting) | lanes(seen)
+    facts |= _distance(seen, setting) | _grid(setting) | _edge(seen, setting) | _alignment(seen, setting) | lanes(seen)
     return facts
 
 
@@ -133,6 +143,20 @@ def _edge(seen: Observation, setting: Setting) -> Facts:
             covered = (setting.grid[axis] * setting.block[axis] for axis in (0, 1))
             return {"covered": " × ".join(map(str, covered)), "wanted": " × ".join(map(str, wanted))}
     return {}
+
+
+def _alignment(seen: Observation, setting: Setting) -> Facts:
+    """What a misaligned access must be a multiple of, in bytes and in elements of its buffer."""
+    size = seen.facts.get("alignment") or seen.facts.get("bytes")
+    if seen.kind != "misaligned_access" or not isinstance(size, int) or size <= 0:
+        return {}
+    kind = setting.types.get(seen.buffer or "", "f32")
+    facts: Facts = {"alignment": size, "vector": _VECTORS.get((kind, size), f"{size}-byte value")}
+    facts["lanes"] = max(size // _ELEMENT_BYTES.get(kind, 4), 1)
+    address = seen.facts.get("address")
+    if isinstance(address, int):
+        facts["remainder"] = address % size
+    return facts | {"noun": sentence("words", "elements_of", kind)}
 
 
 # ---- variants -------------------------------------------------------------------------------------------------------
