@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,3 +103,14 @@ def test_a_mutated_program_is_refused_or_runs_inside_its_bounds(tmp_path: Path, 
     )
     assert finished.returncode == 0, finished.stderr[-2000:]
     assert finished.stdout.strip() == "survived"
+
+
+def test_a_caller_that_was_built_for_another_machine_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(program(tmp_path, PTX[0]))
+
+    monkeypatch.setattr("grader.simt.machine.ctypes.sizeof", lambda _kind: 64)
+    order: dict[str, Any] = {"order": "forward", "seed": 0, "workers": 1, "warp_budget": 0, "launch_budget": 0}
+    with pytest.raises(MachineError, match="other options than the machine"):
+        machine.launch("any", (1, 1, 1), (1, 1, 1), 0, b"", **order)

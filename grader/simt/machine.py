@@ -27,8 +27,10 @@ class MachineError(Exception):
 
 class _Options(ctypes.Structure):
     _fields_ = (
+        ("bytes", ctypes.c_uint32),
         ("order", ctypes.c_uint32),
         ("workers", ctypes.c_uint32),
+        ("cooperative", ctypes.c_uint32),
         ("seed", ctypes.c_uint64),
         ("warp_budget", ctypes.c_uint64),
         ("launch_budget", ctypes.c_uint64),
@@ -37,7 +39,6 @@ class _Options(ctypes.Structure):
         ("trace_block", ctypes.c_uint64),
         ("trace_thread", ctypes.c_uint32),
         ("trace_most", ctypes.c_uint32),
-        ("cooperative", ctypes.c_uint32),
     )
 
 
@@ -197,8 +198,8 @@ class Machine:
         whose accesses `trace` tells, and the most of them. Blocks of a `cooperative` launch may wait for each other.
         """
         chosen = (ctypes.c_uint64 * len(blocks))(*blocks)
-        orders = (ORDERS[order], workers, seed, warp_budget, launch_budget)
-        options = _Options(*orders, chosen, len(blocks), *(watched or (0, 0, 0)), cooperative)
+        orders = (ctypes.sizeof(_Options), ORDERS[order], workers, cooperative, seed, warp_budget, launch_budget)
+        options = _Options(*orders, chosen, len(blocks), *(watched or (0, 0, 0)))
         arguments = (kernel.encode(), _triple(grid), _triple(block), shared, parameters, len(parameters))
         self._do("simt_launch", *arguments, ctypes.byref(options))
 

@@ -6,13 +6,12 @@
 struct simt_device;
 
 struct simt_launch_options {
-    std::uint32_t order, workers;
+    std::uint32_t bytes, order, workers, cooperative;
     std::uint64_t seed, warp_budget, launch_budget;
     const std::uint64_t* blocks;
     std::uint64_t block_count;
     std::uint64_t trace_block;
     std::uint32_t trace_thread, trace_most;
-    std::uint32_t cooperative;
 };
 
 extern "C" {

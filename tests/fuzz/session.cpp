@@ -187,8 +187,10 @@ void Session::do_launch(const FunctionMap& kernel, Random& random) {
     const auto parameters = parameters_for(kernel, random);
     const auto shared = static_cast<std::uint32_t>(random.one_in(16) ? random.any() : random.below(2) * 9'000);
     const simt_launch_options options{
+        .bytes = sizeof options,
         .order = static_cast<std::uint32_t>(random.below(3)),
         .workers = static_cast<std::uint32_t>(random.one_in(64) ? random.any() : 1 + random.below(2)),
+        .cooperative = random.one_in(4) ? 1u : 0u,
         .seed = random.next(),
         .warp_budget = budget_ / 10,
         .launch_budget = budget_,
@@ -197,7 +199,6 @@ void Session::do_launch(const FunctionMap& kernel, Random& random) {
         .trace_block = random.one_in(4) ? random.any() : random.below(4),
         .trace_thread = static_cast<std::uint32_t>(random.one_in(4) ? random.any() : random.below(40)),
         .trace_most = static_cast<std::uint32_t>(random.one_in(3) ? random.below(200) : 0),
-        .cooperative = random.one_in(4) ? 1u : 0u,
     };
     done(simt_launch(device_.get(), kernel.name.c_str(), grid, block, shared, parameters.data(), parameters.size(),
                      &options));

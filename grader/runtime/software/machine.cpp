@@ -10,13 +10,12 @@ namespace {
 
 // As api.cpp has it.
 struct LaunchOptions {
-    std::uint32_t order, workers;
+    std::uint32_t bytes, order, workers, cooperative;
     std::uint64_t seed, warp_budget, launch_budget;
     const std::uint64_t* blocks;
     std::uint64_t block_count;
     std::uint64_t trace_block;
     std::uint32_t trace_thread, trace_most;
-    std::uint32_t cooperative;
 };
 
 // Instructions of one warp, some ten seconds of looping: who goes on after that never ends.
@@ -127,6 +126,7 @@ bool Machine::launch(const std::string& kernel, const dim3& grid, const dim3& bl
     const std::uint32_t blocks[] = {grid.x, grid.y, grid.z}, threads[] = {block.x, block.y, block.z};
     const std::uint64_t all = std::uint64_t{grid.x} * grid.y * grid.z * block.x * block.y * block.z;
     LaunchOptions options{};
+    options.bytes = sizeof options;
     options.workers = all < few_threads ? 1 : workers_;
     options.warp_budget = warp_budget;
     options.cooperative = cooperative;

@@ -37,13 +37,14 @@ const char* keep(std::string text) {
 extern "C" {
 
 struct simt_launch_options {
+    std::uint32_t bytes;           // of this structure, as the caller knows it
     std::uint32_t order, workers;  // order: 0 forward, 1 reverse, 2 shuffled by seed
+    std::uint32_t cooperative;     // 0 or 1
     std::uint64_t seed, warp_budget, launch_budget;
     const std::uint64_t* blocks;  // linear indices of those that run; none: all
     std::uint64_t block_count;
     std::uint64_t trace_block;  // whose thread's accesses are noted, `trace_most` at most
     std::uint32_t trace_thread, trace_most;
-    std::uint32_t cooperative;  // 0 or 1
 };
 
 const char* simt_error() {
@@ -116,6 +117,8 @@ int simt_launch(simt::Device* device, const char* kernel, const std::uint32_t gr
                 const simt_launch_options* options) {
     return guarded(
         [&] {
+            if (options->bytes != sizeof *options)
+                throw simt::ProgramError("the caller of simt_launch knows other options than the machine");
             const auto* bytes = static_cast<const std::byte*>(parameters);
             device->launch(kernel, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, dynamic_shared,
                            {bytes, bytes + parameter_bytes},
