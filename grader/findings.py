@@ -40,25 +40,8 @@ class Place:
         if shared is not None:
             facts = {**seen.facts, "element": shared.text} if shared.text is not None else seen.facts
             seen = replace(seen, buffer=shared.name, index=shared.index, facts=facts)
-        said = say(seen, self._setting(seen, shared))
-        return Finding(
-            kind=seen.kind,
-            severity="error",
-            title=said.title,
-            message=said.message,
-            why=(_hint(seen, pattern) if pattern is not None else "") or said.why,
-            file=self.file,
-            line=seen.line,
-            kernel=kernel_name(seen.kernel) if seen.kernel else None,
-            block=seen.block,
-            thread=seen.thread,
-            buffer=seen.buffer,
-            index=seen.index,
-            other_line=seen.other_line,
-            count=seen.count,
-            marks=tuple((mark.line, mark.text) for mark in said.marks),
-            banks=seen.facts.get("banks"),
-        )
+        finding = in_words(seen, self._setting(seen, shared), self.file)
+        return replace(finding, why=(_hint(seen, pattern) if pattern is not None else "") or finding.why)
 
     def compile_error(self, diagnostic: Diagnostic) -> Finding:
         """An error of nvcc; its own words stay in `original`."""
@@ -149,6 +132,29 @@ def _with_variable(seen: Observation) -> Observation:
     if seen.buffer is not None or seen.facts.get("space") != "global" or not region or not region.isidentifier():
         return seen
     return replace(seen, buffer=variable_name(region))
+
+
+def in_words(seen: Observation, setting: Setting, file: str) -> Finding:
+    """The finding that an observation is; `file` is how whoever wrote it knows it."""
+    said = say(seen, setting)
+    return Finding(
+        kind=seen.kind,
+        severity="error",
+        title=said.title,
+        message=said.message,
+        why=said.why,
+        file=file,
+        line=seen.line,
+        kernel=kernel_name(seen.kernel) if seen.kernel else None,
+        block=seen.block,
+        thread=seen.thread,
+        buffer=seen.buffer,
+        index=seen.index,
+        other_line=seen.other_line,
+        count=seen.count,
+        marks=tuple((mark.line, mark.text) for mark in said.marks),
+        banks=seen.facts.get("banks"),
+    )
 
 
 def identity(finding: Finding) -> tuple[object, ...]:

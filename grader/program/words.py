@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from grader.explain import Observation, Setting, element, say, sentence
-from grader.explain.names import kernel_name, variable_name
+from grader.explain import Observation, Setting, element, sentence
+from grader.explain.names import variable_name
+from grader.findings import in_words
 from grader.program.build import Program
 from grader.program.log import Allocation, Event
 from grader.program.run import Finished
@@ -261,25 +262,8 @@ class _Words:
     def _finding(
         self, seen: Observation, setting: Setting | None = None, marks: Sequence[tuple[int, str]] = ()
     ) -> Finding:
-        said = say(seen, setting or Setting(entry="main"))
-        own = [(mark.line, mark.text) for mark in said.marks]
-        return Finding(
-            kind=seen.kind,
-            severity="error",
-            title=said.title,
-            message=said.message,
-            why=said.why,
-            file=self.shown,
-            line=seen.line,
-            kernel=kernel_name(seen.kernel) if seen.kernel else None,
-            block=seen.block,
-            thread=seen.thread,
-            buffer=seen.buffer,
-            index=seen.index,
-            other_line=seen.other_line,
-            count=seen.count,
-            marks=tuple(sorted([*own, *marks], key=lambda mark: mark[0])),
-        )
+        finding = in_words(seen, setting or Setting(entry="main"), self.shown)
+        return replace(finding, marks=tuple(sorted([*finding.marks, *marks], key=lambda mark: mark[0])))
 
 
 def _number(region: str) -> int | None:
