@@ -59,6 +59,7 @@ class Pretended:
     printed: str = ""
     recorded: list[tuple[Any, bool]] = field(default_factory=list)
     runs: list[tuple[str, int]] = field(default_factory=list)
+    sampled: list[int] = field(default_factory=list)  # elements of the largest result, a case
 
     def tools(self) -> Tools:
         return Tools(self.build, self.record, self.device)
@@ -106,7 +107,8 @@ class PretendedDevice:
             origins=[],
         )
 
-    def run_sample(self, plan: Plan, sparse: Any, **options: Any) -> Any:
+    def run_sample(self, plan: Plan, sparse: Any, *, elements: int, **options: Any) -> Any:
+        self.owner.sampled.append(elements)
         return SimpleNamespace(execution=SimpleNamespace(cut=True))  # says nothing, as of a plan it cannot cut down
 
 
@@ -631,3 +633,12 @@ def test_recording_runs_only_so_far_ahead() -> None:
         time.sleep(0.05)
         assert 1 <= len(recorded) <= most + 1
         ahead.stop()
+
+
+def test_the_bench_case_and_the_far_one_are_sampled(judge: Callable[..., PartVerdict]) -> None:
+    pretended = Pretended()
+    assert judge(pretended, make_part(far=Case(n=(1 << 31) + 5))).state is State.passed
+    assert pretended.sampled == [1 << 20, (1 << 31) + 5]
+    pretended = Pretended()
+    judge(pretended, make_part())
+    assert pretended.sampled == [1 << 20]
