@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from grader.diagnostics import in_source_terms
 from grader.forbidden import ASSEMBLER_LIST, outside_reads, refused_path
 from grader.hostlines import HostLines, read_host_code
 from grader.native import NativeBuildFailed, build_library
+from grader.prelude import UsedSource, prelude
 from grader.toolchain import Toolchain, ToolMissing, find_toolchain
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Kernel",
     "NativeBuildFailed",
     "ToolMissing",
+    "UsedSource",
     "build",
     "build_library",
 ]
@@ -44,6 +47,7 @@ _CPU_SECONDS = 30  # of each of the compilers
 _CPU_SPENT = re.compile(r"CPU time limit|signal 24")
 # A name for the working directory that is right wherever it lies: the same bytes make the same program everywhere.
 _ANYWHERE = "/proc/self/cwd"
+_PRELUDE = "uses.cuh"
 _MOST_BYTES = 1 << 20
 _MOST_OUTPUT = 64 << 20  # any one file; CUB's preprocessed source has about ten
 _MOST_MEMORY = 3 << 30  # of each of the compilers; CUB's heaviest files take about one
@@ -97,17 +101,22 @@ class Build:
 
 
 def build(
-    source: Path, *, target: int = DEFAULT_TARGET, toolchain: Toolchain | None = None, debug: bool = False
+    source: Path,
+    *,
+    target: int = DEFAULT_TARGET,
+    toolchain: Toolchain | None = None,
+    debug: bool = False,
+    uses: Sequence[UsedSource] = (),
 ) -> Build:
     """Compile `source` for `target`, or take what was compiled from the same bytes before; with `debug` the device code
-    is not optimised, and its PTX says where each variable lives.
+    is not optimised, and its PTX says where each variable lives. `uses` are compiled with it, see `prelude.py`.
 
     Raises BuildFailed where the source does not compile, ToolMissing where a compiler is missing, OSError where the
     file cannot be read.
     """
     toolchain = toolchain or find_toolchain()
     runtime = build_library("runtime")
-    job = _Job(source, source.read_bytes(), _name_in_cage(source), target, toolchain, runtime, debug)
+    job = _Job(source, source.read_bytes(), _name_in_cage(source), target, toolchain, runtime, debug, prelude(uses))
     made: list[float] = []
 
     def make(directory: Path) -> None:
@@ -143,6 +152,7 @@ class _Job:
     toolchain: Toolchain
     runtime: Path
     debug: bool = False
+    prelude: str = ""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -159,12 +169,13 @@ class _Job:
             f"-Xcompiler=-Wa\\,--MD\\,{ASSEMBLER_LIST}",
             "-Xlinker=--no-undefined",  # a function declared and never defined is an error with a line, here
             f"-Xcudafe=--orig_src_path_name={_ANYWHERE}/{self.name}",  # names in anonymous namespaces hash the path
+            *([f"-include={_PRELUDE}"] if self.prelude else []),
         )
 
     @property
     def key(self) -> str:
-        runtime = self.runtime.parent.name
-        return content_key(_readers(), self.name, self.text, self.toolchain.identity, runtime, *self.flags)
+        made_with = (self.toolchain.identity, self.runtime.parent.name, *self.flags)
+        return content_key(_readers(), self.name, self.text, self.prelude, *made_with)
 
     def fill(self, directory: Path) -> float:
         """Compile into `directory`; the seconds that it took."""
@@ -173,7 +184,10 @@ class _Job:
         work = directory / "work"
         work.mkdir()
         (work / self.name).write_bytes(self.text)
-        os.utime(work / self.name, (0, 0))  # ptxas writes the time into its line table
+        if self.prelude:
+            (work / _PRELUDE).write_text(self.prelude, encoding="utf-8")
+        for written in work.iterdir():
+            os.utime(written, (0, 0))  # ptxas writes the time into its line table
         finished = self._run(work)
         said = self._said(finished, work)
         self._raise_if_failed(finished, said, work)

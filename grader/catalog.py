@@ -71,6 +71,18 @@ class Located:
     def hints_path(self) -> Path:
         return self.puzzle.directory / "hints.md"
 
+    @cached_property
+    def used(self) -> tuple[Located, ...]:
+        """The parts that this one builds on, and those that they build on, each behind what it needs itself."""
+        if not self.part.uses:
+            return ()
+        catalog = load_catalog(self.puzzle.directory)
+        found: dict[str, Located] = {}
+        for entry in self.part.uses:
+            needed = catalog.part_named(entry, self.label)
+            found |= {part.label: part for part in (*needed.used, needed)}
+        return tuple(found.values())
+
     def kernel_is_given(self) -> bool:
         """Whether the learner writes the launch only: the markers of the skeleton come after the kernel."""
         try:
@@ -109,6 +121,14 @@ class Catalog:
         if part is not None and part != named:
             raise UsageError(f"{text!r} is part {part.label} and --part names {named.label}; name one of them.")
         return puzzle, named
+
+    def part_named(self, entry: str, user: str) -> Located:
+        """The part of that entry, which the part `user` builds on."""
+        parts = (located for puzzle in self.puzzles for located in puzzle.parts)
+        named = next((located for located in parts if located.part.name == entry), None)
+        if named is None:
+            raise UsageError(f"Part {user} builds on {entry}, which is no part of any puzzle here.")
+        return named
 
     def _resolve(self, text: str) -> tuple[LocatedPuzzle, Located | None]:
         whole = self._puzzle(text)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from grader.ahead import Ahead
@@ -19,15 +19,15 @@ from grader.compiled import build_findings, named_fragments, uninitialised, void
 from grader.cuda.presence import why_not
 from grader.evidence import CaseEvidence, Evidence
 from grader.explain import Observation
-from grader.facts import PRINTED_CHARACTERS, as_sentence, kernel_facts, launch_facts, printed_by_host, readable
-from grader.findings import Place, identity
+from grader.facts import as_sentence, kernel_facts, launch_facts, printed_by_host
 from grader.judged_goals import judged_goals
 from grader.launcher import host_observations
-from grader.puzzle import Case, call_by_name, element_count
+from grader.notes import Notes
+from grader.puzzle import Case, element_count
 from grader.smallest import Failing, smallest_case
 from grader.submission import Options, Submission
 from grader.tools import Tools, TorchLoading, TorchMissing
-from grader.verdict import BENCH_GROUP, CaseResult, Finding, GoalResult, PartVerdict, Smallest, Stage, State, Timing
+from grader.verdict import BENCH_GROUP, CaseResult, PartVerdict, Stage, State
 
 if TYPE_CHECKING:
     from grader.build import Build
@@ -38,47 +38,21 @@ if TYPE_CHECKING:
 __all__ = ["DEVICE", "Options", "Submission", "check_part"]
 
 DEVICE = "software"
-_MOST_FINDINGS = 32
 _MOST_AHEAD = 16  # recordings: plans may carry many megabytes
+_MOST_FAILED = 8  # launches
 
 
 def check_part(submission: Submission, options: Options, tools: Tools, loading: TorchLoading) -> PartVerdict:
     """Judges one file; whatever it does, a verdict comes out."""
-    return _PartCheck(submission, options, tools, loading).verdict()
+    return _PartCheck(submission, options, tools=tools, loading=loading).verdict()
 
 
-@dataclass
-class _PartCheck:
-    submission: Submission
-    options: Options
+@dataclass(kw_only=True)
+class _PartCheck(Notes):
     tools: Tools
     loading: TorchLoading
-    stage: Stage = Stage.build
-    reason: str | None = None
-    findings: list[Finding] = field(default_factory=list)
-    results: list[CaseResult] = field(default_factory=list)
-    evidence: list[CaseEvidence] = field(default_factory=list)
-    goals: list[GoalResult] = field(default_factory=list)
-    reference_counters: Mapping[str, Any] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    printed: str = ""
     gpu: RealGPU | None = None
-    timing: Timing | None = None
     failing: Failing | None = None
-    smallest: Smallest | None = None
-
-    def __post_init__(self) -> None:
-        self.part = self.submission.located.part
-        located = self.submission.located
-        self.place = Place(
-            self.part,
-            located.label,
-            self.submission.shown,
-            self.submission.source,
-            kernel_is_given=located.kernel_is_given(),
-        )
-        grouped = [(group, case) for group, cases in self.part.groups.items() for case in cases]
-        self.cases = list(self.options.cases) if self.options.cases is not None else grouped
 
     def verdict(self) -> PartVerdict:
         from grader.toolchain import ToolMissing
@@ -94,32 +68,8 @@ class _PartCheck:
             self.reason = f"The grader itself failed ({type(error).__name__}: {error}); your file may well be right."
         if state in (State.wrong, State.goal_open) and self.submission.is_untouched():
             state = State.not_started
-        largest = self._largest()
         self._spent("total", begun)
-        return PartVerdict(
-            part=self.part.name,
-            label=self.submission.located.label,
-            state=state,
-            device=self._device(),
-            seed=self.options.seed,
-            stage=Stage.done if state is State.passed else self.stage,
-            file=self.submission.shown,
-            findings=tuple(self.findings[:_MOST_FINDINGS]),
-            cases=tuple(self.results),
-            not_reached=tuple(self._not_reached()),
-            goals=tuple(self.goals),
-            counters=largest.counters if largest is not None else {},
-            reference_counters=self.reference_counters,
-            timing=self.timing,
-            printed=readable(self.printed),
-            seconds={step: round(spent, 3) for step, spent in self.seconds.items()},
-            reason=self.reason,
-            smallest=self.smallest,
-        )
-
-    def _not_reached(self) -> list[str]:
-        tried = {result.group for result in self.results}
-        return [group for group in dict.fromkeys(group for group, _ in self.cases) if group not in tried]
+        return self.as_verdict(state, self._device())
 
     def _device(self) -> str:
         if self.gpu is not None:
@@ -150,6 +100,7 @@ class _PartCheck:
             return self._judge_all()
 
     def _judge_all(self) -> State:
+        self.tools = self.submission.tools(self.tools)
         built = self._build()
         if built is None:
             return State.wrong
@@ -219,7 +170,7 @@ class _PartCheck:
         self.loading.wait()
         return self._run(built, recording, group, case)
 
-    def _record(self, built: Build, case: Case, *, inject: bool = False) -> Recording:
+    def _record(self, built: Build, case: Case, *, inject: int = 0) -> Recording:
         begun = time.perf_counter()
         try:
             return self.tools.record(built, self.part, case, inject=inject)
@@ -297,11 +248,12 @@ class _PartCheck:
     # ---- once all cases are right ----
 
     def _fail_a_launch(self, built: Build) -> None:
-        """Whether the entry tells its caller that a launch failed."""
-        case = next((judged.case for judged in self.evidence if judged.launches), None)
-        if case is not None:
+        """Whether the entry tells its caller that a launch failed, whichever it is."""
+        judged = next((judged for judged in self.evidence if judged.launches), None)
+        if judged is not None:
             self.stage = Stage.record
-            self._host_findings(built, self._record(built, case, inject=True), case, injected=True)
+            recording = self._record(built, judged.case, inject=min(len(judged.launches), _MOST_FAILED))
+            self._host_findings(built, recording, judged.case, injected=True)
 
     def _full_size(self, built: Build) -> None:
         """The bench case: recorded, where CUDA may refuse its grid; sampled; on a GPU also run, judged and timed.
@@ -356,11 +308,6 @@ class _PartCheck:
                 self._found(missed)
         return State.goal_open if self.findings else State.passed
 
-    def _largest(self) -> CaseEvidence | None:
-        """The judged case that moves most bytes; its counters are the ones shown."""
-        judged = [evidence for evidence in self.evidence if evidence.group != BENCH_GROUP]
-        return max(judged, key=lambda evidence: call_by_name(self.part.work, evidence.case.params).bytes, default=None)
-
     def _reference_counters(self, largest: CaseEvidence) -> Mapping[str, Any]:
         """What the reference solution counts on the same case; nothing where it is not at hand."""
         from grader.trial import reference_counters
@@ -371,26 +318,3 @@ class _PartCheck:
         counters = reference_counters(solution, self.part, largest.case, self.options.seed, self.tools)
         self._spent("reference", begun)
         return counters
-
-    # ---- notes ----
-
-    def _at(self, case: Case, recording: Recording) -> Place:
-        return replace(self.place, case=case, launches=launch_facts(recording.plan))
-
-    def _found(self, seen: Observation) -> None:
-        self._add(self.place.finding(seen))
-
-    def _add(self, finding: Finding) -> None:
-        """One finding a kind, line and buffer, since a later case shows the same again.
-
-        Of a barrier that some threads do not reach, the first place where these are instead says enough.
-        """
-        if identity(finding) not in map(identity, self.findings):
-            self.findings.append(finding)
-
-    def _spent(self, step: str, begun: float) -> None:
-        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - begun
-
-    def _print(self, text: str) -> None:
-        if len(self.printed) < PRINTED_CHARACTERS:
-            self.printed += text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.evidence import LaunchFact
 from grader.explain import Diagnostic, Observation, Pattern, Setting, say, sentence, title
-from grader.explain.names import kernel_name, variable_name
+from grader.explain.names import kernel_name, used_part, variable_name
 from grader.puzzle import Case, Part, element_count, shape_of
 from grader.shared_arrays import SharedPlace, shared_place
 from grader.verdict import Finding
@@ -41,7 +41,8 @@ class Place:
             facts = {**seen.facts, "element": shared.text} if shared.text is not None else seen.facts
             seen = replace(seen, buffer=shared.name, index=shared.index, facts=facts)
         finding = in_words(seen, self._setting(seen, shared), self.file)
-        return replace(finding, why=(_hint(seen, pattern) if pattern is not None else "") or finding.why)
+        why = (_hint(seen, pattern) if pattern is not None else "") or finding.why
+        return replace(finding, why=_of_used_part(seen) or why)
 
     def compile_error(self, diagnostic: Diagnostic) -> Finding:
         """An error of nvcc; its own words stay in `original`."""
@@ -117,6 +118,13 @@ class Place:
             return None
         wanted = kernel_name(kernel)
         return next((launch for launch in reversed(self.launches) if kernel_name(launch.kernel) == wanted), None)
+
+
+def _of_used_part(seen: Observation) -> str:
+    """That it was seen in a kernel of a part that this one builds on; "" where it was not."""
+    kernel = seen.kernel or ""
+    entry = used_part(kernel) if seen.kind not in VALUE_KINDS else None
+    return sentence("words", "in_used_part", facts={"entry": entry, "kernel": kernel_name(kernel)}) if entry else ""
 
 
 def _hint(seen: Observation, pattern: Pattern) -> str:

@@ -18,12 +18,12 @@ from typing import Any
 
 from grader.verdict import State
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS part (
     puzzle TEXT NOT NULL, part TEXT NOT NULL,
     state TEXT NOT NULL, last_finding TEXT, failed_seed INTEGER,
-    first_passed REAL, last_checked REAL, checks INTEGER NOT NULL DEFAULT 0,
+    first_passed REAL, last_checked REAL, checks INTEGER NOT NULL DEFAULT 0, passed_text TEXT,
     PRIMARY KEY (puzzle, part)
 );
 CREATE TABLE IF NOT EXISTS hint (
@@ -35,7 +35,9 @@ CREATE TABLE IF NOT EXISTS hint (
 
 @dataclass(frozen=True)
 class PartProgress:
-    """One part's notes: `failed_seed` is tried first until it passes; `hints` are the numbers of those seen."""
+    """One part's notes: `failed_seed` is tried first until it passes; `hints` are the numbers of those seen;
+    `passed_text` names the text that passed last, see `digest`.
+    """
 
     state: State = State.not_started
     last_finding: str | None = None
@@ -43,6 +45,12 @@ class PartProgress:
     hints: frozenset[int] = frozenset()
     first_passed: float | None = None
     checks: int = 0
+    passed_text: str | None = None
+
+
+def digest(text: bytes) -> str:
+    """What a text is known by."""
+    return hashlib.sha256(text).hexdigest()
 
 
 class Progress:
@@ -64,11 +72,13 @@ class Progress:
         for part, number in self._rows("SELECT part, number FROM hint WHERE puzzle = ?", puzzle):
             hints.setdefault(part, set()).add(number)
         rows = self._rows(
-            "SELECT part, state, last_finding, failed_seed, first_passed, checks FROM part WHERE puzzle = ?", puzzle
+            "SELECT part, state, last_finding, failed_seed, first_passed, checks, passed_text FROM part "
+            "WHERE puzzle = ?",
+            puzzle,
         )
         found = {
-            part: PartProgress(State(state), last, seed, frozenset(hints.pop(part, ())), passed, checks)
-            for part, state, last, seed, passed, checks in rows
+            part: PartProgress(State(state), last, seed, frozenset(hints.pop(part, ())), passed, checks, text)
+            for part, state, last, seed, passed, checks, text in rows
         }
         return found | {part: PartProgress(hints=frozenset(seen)) for part, seen in hints.items()}
 
@@ -78,21 +88,26 @@ class Progress:
         except sqlite3.Error:
             return []
 
-    def note_check(self, puzzle: str, part: str, state: State, seed: int, last_finding: str | None) -> None:
-        """After a check: `unchecked` changes nothing, and `first_passed` stays what it was."""
+    def note_check(
+        self, puzzle: str, part: str, state: State, seed: int, last_finding: str | None, text: bytes = b""
+    ) -> None:
+        """After a check of `text`: `unchecked` changes nothing, and `first_passed` stays what it was."""
         if state is State.unchecked:
             return
         now = time.time()
         passed = state is State.passed
+        outcome = (None, now, now, digest(text)) if passed else (seed, None, now, None)
         with self._changes():
             self._database.execute(
-                """INSERT INTO part (puzzle, part, state, last_finding, failed_seed, first_passed, last_checked, checks)
-                   VALUES (?, ?, ?, ?, ?, ?, ?, 1)
+                """INSERT INTO part
+                   (puzzle, part, state, last_finding, failed_seed, first_passed, last_checked, passed_text, checks)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)
                    ON CONFLICT (puzzle, part) DO UPDATE SET
                        state = excluded.state, last_finding = excluded.last_finding, failed_seed = excluded.failed_seed,
                        first_passed = coalesce(first_passed, excluded.first_passed),
+                       passed_text = coalesce(excluded.passed_text, passed_text),
                        last_checked = excluded.last_checked, checks = checks + 1""",
-                (puzzle, part, state, last_finding, None if passed else seed, now if passed else None, now),
+                (puzzle, part, state, last_finding, *outcome),
             )
 
     def note_hint(self, puzzle: str, part: str, number: int) -> None:
@@ -148,6 +163,8 @@ def _connect(folder: Path) -> sqlite3.Connection:
         with database:
             for statement in _SCHEMA.split(";"):
                 database.execute(statement)
+            if version == 1:  # written before it was noted which text passed
+                database.execute("ALTER TABLE part ADD COLUMN passed_text TEXT")
             database.execute(f"PRAGMA user_version = {_VERSION}")
     except sqlite3.Error:
         database.close()

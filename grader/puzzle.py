@@ -218,7 +218,8 @@ class Part:
     that fails is looked for among those. `answers` says, of an entry that fills in answers, what each of them is about;
     see `grader/banks/reads.py`. `far` is a case whose indices need 64 bits, where the bench case's do not: a sample of
     it is run on the software GPU, as of the bench case, and it is not timed. `mistakes` are those that this part
-    invites, beside what any part may have.
+    invites, beside what any part may have. `uses` names entries of other parts, of any puzzle, that the launcher calls:
+    they are compiled with it (`prelude.py`), the learner's own where it has passed, else the reference.
     """
 
     name: str
@@ -239,6 +240,7 @@ class Part:
     answers: Callable[[], Sequence[Any]] | None = field(default=None, kw_only=True)
     valid: Callable[..., bool] | None = field(default=None, kw_only=True)
     mistakes: Sequence[Mistake] = field(default=(), kw_only=True)
+    uses: Sequence[str] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         names = [param.name for param in self.params]

@@ -63,7 +63,7 @@ def _kind_of(part: Part, built: Build, case: Case, seed: int, tools: Tools) -> s
     """The kind of what is first found in a case, None where it is right."""
     from grader.trial import Trial
 
-    recording = tools.record(built, part, case, inject=False)
+    recording = tools.record(built, part, case, inject=0)
     if recording.findings:
         return next(iter(host_observations(recording, built, part.name, injected=False))).kind
     ran = Trial(part, "smallest", case, built, recording.plan, seed).run(tools)

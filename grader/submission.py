@@ -3,23 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.catalog import Located, UsageError, emptied, is_untouched
+from grader.prelude import UsedSource
 from grader.puzzle import Case
+from grader.tools import Tools
+
+if TYPE_CHECKING:
+    from grader.build import Build
 
 SECONDS = 2.0  # that a learner waits for the smallest case that fails
 
 
 @dataclass(frozen=True)
+class UsedPart:
+    """A part that another one builds on: where its source lies, and whether that is the learner's own."""
+
+    located: Located
+    path: Path
+    is_own: bool = False
+
+    def source(self) -> UsedSource:
+        """What is compiled; raises `UsageError` where it cannot be read."""
+        try:
+            text = self.path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            raise UsageError(
+                f"{self.path} is missing, which is part {self.located.label}, and other parts build on it; "
+                "run this from a checkout of the course that has its solutions folder."
+            ) from None
+        return UsedSource(self.located.part.name, text)
+
+
+def references(located: Located) -> tuple[UsedPart, ...]:
+    """The parts that this one builds on, all of them as the course solves them."""
+    return tuple(UsedPart(part, part.solution_path) for part in located.used)
+
+
+def used_sources(located: Located) -> tuple[UsedSource, ...]:
+    """What `build` takes as `uses` for a file of this part, all of it from the solutions."""
+    return tuple(part.source() for part in references(located))
+
+
+@dataclass(frozen=True)
 class Submission:
-    """A file to be judged as a part; `shown` is how the learner knows it, `is_solution` whether it is the reference."""
+    """A file to be judged as a part; `shown` is how the learner knows it, `is_solution` whether it is the reference.
+
+    `uses` are the parts that it builds on; None stands for the references.
+    """
 
     located: Located
     source: Path
     shown: str
     is_solution: bool = False
+    uses: Sequence[UsedPart] | None = None
+
+    @property
+    def used(self) -> Sequence[UsedPart]:
+        """The parts that it builds on, those first that others need."""
+        return references(self.located) if self.uses is None else self.uses
+
+    def sources(self) -> list[UsedSource]:
+        """What is compiled with it."""
+        return [part.source() for part in self.used]
+
+    def tools(self, tools: Tools) -> Tools:
+        """The same tools, building each file with the parts that this one builds on."""
+        sources = self.sources()
+
+        def build(source: Path, uses: Sequence[UsedSource] = ()) -> Build:
+            return tools.build(source, [*uses, *sources])
+
+        return replace(tools, build=build) if sources else tools
 
     def text(self) -> str:
         """What stands in the file; bytes that are no UTF-8 are replaced."""

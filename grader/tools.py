@@ -10,11 +10,12 @@ import contextlib
 import importlib
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from grader.prelude import UsedSource
 from grader.puzzle import Case, Part
 
 if TYPE_CHECKING:
@@ -26,14 +27,20 @@ if TYPE_CHECKING:
 class Recorder(Protocol):
     """`grader.record.record`."""
 
-    def __call__(self, build: Build, part: Part, case: Case, *, inject: bool = False) -> Recording: ...
+    def __call__(self, build: Build, part: Part, case: Case, *, inject: int = 0) -> Recording: ...
+
+
+class Builder(Protocol):
+    """`grader.build.build`."""
+
+    def __call__(self, source: Path, uses: Sequence[UsedSource] = ()) -> Build: ...
 
 
 @dataclass(frozen=True)
 class Tools:
     """How to build a file, to record its entry, and to make a software GPU for what was built."""
 
-    build: Callable[[Path], Build]
+    build: Builder
     record: Recorder
     software_gpu: Callable[[Build], SoftwareGPU]
 
@@ -43,9 +50,9 @@ def default_tools() -> Tools:
     from grader.build import build
     from grader.record import record
 
-    def built_and_prepared(source: Path) -> Build:
+    def built_and_prepared(source: Path, uses: Sequence[UsedSource] = ()) -> Build:
         threading.Thread(target=_prepare, name="prepare the software GPU", daemon=True).start()
-        return build(source)
+        return build(source, uses=uses)
 
     def software_gpu(built: Build) -> SoftwareGPU:
         from grader.simt.software import SoftwareGPU

@@ -370,4 +370,4 @@ def reference_counters(solution: Path, part: Part, case: Case, seed: int, tools:
         built = tools.build(solution)
     except BuildFailed:
         return {}
-    return count_once(part, case, built, tools.record(built, part, case, inject=False).plan, seed, tools)
+    return count_once(part, case, built, tools.record(built, part, case).plan, seed, tools)

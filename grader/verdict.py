@@ -146,6 +146,15 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class Used:
+    """A part that the judged one builds on: its entry, its label, and whether the learner's own file was taken."""
+
+    part: str
+    label: str
+    own: bool
+
+
+@dataclass(frozen=True)
 class PartVerdict:
     """One part. `reason` says in a sentence why it could not be checked; `not_reached` names the groups never tried."""
 
@@ -167,6 +176,7 @@ class PartVerdict:
     seconds: Mapping[str, float] = field(default_factory=dict)
     reason: str | None = None
     smallest: Smallest | None = None
+    uses: tuple[Used, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -54,7 +54,7 @@ def plan_of(built: Build, entry: str, buffers: Sequence[BufferSpec]) -> Plan:
     """What `entry` asks for; its host code must be blameless."""
     arguments = [EntryArgument(buffer.name, "buffer", buffer.bytes, buffer.role) for buffer in buffers]
     arguments += [EntryArgument("n", "i32", buffers[0].elements), EntryArgument("stream", "stream")]
-    recording = record_entry(built, EntryCall(entry, arguments, software_layout([0] * len(buffers)), inject=False))
+    recording = record_entry(built, EntryCall(entry, arguments, software_layout([0] * len(buffers))))
     assert recording.findings == []
     return recording.plan
 

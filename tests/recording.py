@@ -20,7 +20,7 @@ def built(file: str) -> Build:
     return build(LAUNCHERS / file)
 
 
-def call_of(entry: str, *, inject: bool = False) -> EntryCall:
+def call_of(entry: str, *, inject: int = 0) -> EntryCall:
     """A call of `entry(a, out, n, stream)`: two buffers of 1,000 floats, the second 4 bytes past a boundary of 256."""
     arguments = [
         EntryArgument("a", "buffer", BYTES, "in"),
@@ -31,7 +31,7 @@ def call_of(entry: str, *, inject: bool = False) -> EntryCall:
     return EntryCall(entry, arguments, software_layout([0, 4]), inject)
 
 
-def recorded(file: str, entry: str, *, inject: bool = False) -> Recording:
+def recorded(file: str, entry: str, *, inject: int = 0) -> Recording:
     """The recording of an entry of tests/launchers/FILE."""
     return record_entry(built(file), call_of(entry, inject=inject))
 

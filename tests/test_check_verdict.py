@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +21,7 @@ from grader.cache import ToolMissing
 from grader.catalog import Located, LocatedPuzzle
 from grader.check import Options, Submission, check_part
 from grader.evidence import Evidence, Goal, Shortfall
+from grader.prelude import UsedSource
 from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 from grader.record.plan import Launch, Plan
 from grader.tools import Tools, TorchLoading
@@ -53,18 +54,18 @@ class Pretended:
 
     kernel: Callable[[Memory, int], None] = add
     device_findings: list[Any] = field(default_factory=list)
-    host_findings: Callable[[Case, bool], list[Any]] = lambda case, inject: []
+    host_findings: Callable[[Case, int], list[Any]] = lambda case, inject: []
     diagnostics: BuildFailed | None = None
     launches: int = 1
     printed: str = ""
-    recorded: list[tuple[Any, bool]] = field(default_factory=list)
+    recorded: list[tuple[Any, int]] = field(default_factory=list)
     runs: list[tuple[str, int]] = field(default_factory=list)
     sampled: list[int] = field(default_factory=list)  # elements of the largest result, a case
 
     def tools(self) -> Tools:
         return Tools(self.build, self.record, self.device)
 
-    def build(self, source: Path) -> Any:
+    def build(self, source: Path, uses: Sequence[UsedSource] = ()) -> Any:
         if self.diagnostics is not None:
             raise self.diagnostics
         return SimpleNamespace(
@@ -75,7 +76,7 @@ class Pretended:
             cached=True,
         )
 
-    def record(self, build: Any, part: Part, case: Case, *, inject: bool = False) -> Any:
+    def record(self, build: Any, part: Part, case: Case, *, inject: int = 0) -> Any:
         self.recorded.append((case.params["n"], inject))
         launch = Launch("k", (1, 1, 1), (256, 1, 1), 0, False, b"", 49152, 9)
         plan = Plan(80, part.name, "0" * 64, (), (), 0, (launch,) * self.launches)
@@ -203,8 +204,8 @@ def test_each_case_runs_twice_in_another_order_on_other_inputs(judge: Callable[.
 def test_the_last_recordings_fail_a_launch_and_try_the_full_size(judge: Callable[..., PartVerdict]) -> None:
     pretended = Pretended()
     judge(pretended)
-    assert (256, True) in pretended.recorded
-    assert (1 << 20, False) in pretended.recorded
+    assert (256, 1) in pretended.recorded
+    assert (1 << 20, 0) in pretended.recorded
 
 
 # ---- build ----
@@ -256,7 +257,7 @@ def test_an_empty_file_has_no_entry(judge: Callable[..., PartVerdict]) -> None:
 
 
 def test_a_missing_tool_is_unchecked_and_never_not_passed(judge: Callable[..., PartVerdict]) -> None:
-    def missing(_case: Case, _inject: bool) -> list[Any]:
+    def missing(_case: Case, _inject: int) -> list[Any]:
         raise ToolMissing("nvcc 13.0 is missing: pip install it")
 
     verdict = judge(Pretended(host_findings=missing))

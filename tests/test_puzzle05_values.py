@@ -106,7 +106,7 @@ def shares(part: Located, source: Path) -> Iterator[torch.Tensor]:
     built, tools = build(source), default_tools()
     gpu = tools.software_gpu(built)
     for case in cases_of(part):
-        plan = tools.record(built, part.part, case, inject=False).plan
+        plan = tools.record(built, part.part, case).plan
         yield torch.tensor([share(part, case, gpu, plan, SEED + number) for number in range(SEEDS)])
 
 

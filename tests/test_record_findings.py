@@ -222,16 +222,16 @@ def test_an_error_that_no_call_gave_is_told_as_the_entrys_own() -> None:
 
 def test_a_launch_that_fails_by_injection_must_be_returned() -> None:
     assert recorded("errors.cu", "never_looks").findings == []
-    (finding,) = recorded("errors.cu", "never_looks", inject=True).findings
+    (finding,) = recorded("errors.cu", "never_looks", inject=1).findings
     assert (finding.kind, finding.line) == ("ignored_error", line_of("errors.cu", "never_looks"))
     assert finding.facts == {"variant": "injected", "injected": True}
-    assert recorded("errors.cu", "looks", inject=True).findings == []
-    assert recorded("errors.cu", "launches_nothing", inject=True).findings == []
+    assert recorded("errors.cu", "looks", inject=1).findings == []
+    assert recorded("errors.cu", "launches_nothing", inject=1).findings == []
 
 
 def test_what_an_entry_does_when_a_launch_fails_is_judged_too() -> None:
     assert recorded("errors.cu", "crashes_on_error").findings == []
-    (finding,) = recorded("errors.cu", "crashes_on_error", inject=True).findings
+    (finding,) = recorded("errors.cu", "crashes_on_error", inject=1).findings
     assert (finding.kind, finding.line) == ("host_crash", line_of("errors.cu", "crashes_on_error"))
 
 

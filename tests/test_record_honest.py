@@ -137,7 +137,7 @@ def test_every_kind_of_argument_arrives(honest: Build) -> None:
         EntryArgument("w", "buffer", 64, "workspace"),
         EntryArgument("stream", "stream"),
     ]
-    recording = record_entry(honest, EntryCall("many_arguments", arguments, software_layout([0] * 5), inject=False))
+    recording = record_entry(honest, EntryCall("many_arguments", arguments, software_layout([0] * 5)))
     assert recording.findings == []
     (launch,) = recording.plan.operations
     assert isinstance(launch, Launch)
@@ -162,7 +162,7 @@ def test_printing_is_kept() -> None:
 def test_an_entry_can_be_recorded_at_addresses_of_another_process(honest: Build, addresses: tuple[int, int]) -> None:
     call = call_of("plain")
     layout = layout_at(addresses, arena=0x1300_0000_0000, arena_bytes=1 << 30)
-    recording = record_entry(honest, EntryCall("plain", call.arguments, layout, inject=False))
+    recording = record_entry(honest, EntryCall("plain", call.arguments, layout))
     assert recording.findings == []
     assert tuple(buffer.address for buffer in recording.plan.buffers) == addresses
 

@@ -164,15 +164,17 @@ def _judge(mutant: Mutant, source: Path, reasons: Reasons, tools: Tools, loading
     from grader.check import Options, Submission, check_part
     from grader.verdict import State
 
+    submission = Submission(mutant.part, source, source.name)
+    building = submission.tools(tools)
     try:
-        built = tools.build(source)
+        built = building.build(source)
     except BuildFailed:
         return Judged(mutant, Fate.stillborn)
     try:
-        if _program(built) == _program(tools.build(mutant.part.solution_path)):
+        if _program(built) == _program(building.build(mutant.part.solution_path)):
             return Judged(mutant, Fate.same)
         options = Options(seed=seed, device="software", shrink=0)
-        verdict = check_part(Submission(mutant.part, source, source.name), options, tools, loading)
+        verdict = check_part(submission, options, tools, loading)
     finally:
         if not built.cached:
             shutil.rmtree(built.directory, ignore_errors=True)

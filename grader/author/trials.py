@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from grader.author.rules import Problem
 from grader.author.wrong_kernels import listed
 from grader.catalog import Located, LocatedPuzzle
+from grader.submission import used_sources
 from grader.verdict import PartVerdict, State
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def skeleton_problems(part: Located, judge: Judge) -> Iterator[Problem]:
         source = Path(folder) / part.path.name
         source.write_text(part.skeleton(), encoding="utf-8")
         verdict = judge(part, source)
-        yield from _warnings(part.path, source)
+        yield from _warnings(part, part.path, source)
     if verdict.state is State.passed:
         yield Problem(part.path, "The skeleton passes.", "let a case or a goal need what is left out")
     elif verdict.state is not State.not_started or not verdict.findings:
@@ -70,7 +71,7 @@ def skeleton_problems(part: Located, judge: Judge) -> Iterator[Problem]:
 
 def solution_problems(part: Located, judge: Judge) -> Iterator[Problem]:
     """The solution compiles without a warning and passes."""
-    yield from _warnings(part.solution_path, part.solution_path)
+    yield from _warnings(part, part.solution_path, part.solution_path)
     verdict = judge(part, part.solution_path)
     if verdict.state is not State.passed:
         yield _surprise(part.solution_path, "The solution does not pass", verdict, part)
@@ -114,7 +115,7 @@ def worst_share(part: Located, source: Path, seed: int) -> float:
     """The largest error over all cases and elements, in shares of what is allowed; 0 where nothing is compared."""
     from grader.build import build
 
-    built = build(source)
+    built = build(source, uses=used_sources(part))
     return max((share_in(part.part, built, case, seed) for case in part.part.cases()), default=0.0)
 
 
@@ -138,11 +139,11 @@ def share_in(part: Part, built: Build, case: Case, seed: int) -> float:
     return worst
 
 
-def _warnings(shown: Path, source: Path) -> Iterator[Problem]:
+def _warnings(part: Located, shown: Path, source: Path) -> Iterator[Problem]:
     from grader.build import BuildFailed, build
 
     try:
-        warnings = build(source).warnings
+        warnings = build(source, uses=used_sources(part)).warnings
     except BuildFailed:
         return  # the verdict says so
     if warnings:

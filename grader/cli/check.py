@@ -99,7 +99,7 @@ class _Session:
         for submission, cases in zip(self.submissions, chosen, strict=True):
             options = Options(self._seed_for(submission), self.device, self.everything, cases)
             judged.append(check_part(submission, options, tools, loading))
-            self._note(judged[-1])
+            self._note(submission, judged[-1])
             if not self.as_json:
                 self._print(submission, judged[-1])
             if not judged[-1].passed and not self.everything:
@@ -121,11 +121,12 @@ class _Session:
     def _noted(self, located: Located) -> PartProgress:
         return self.progress.part(self.puzzle.name, located.part.name) if self.progress else PartProgress()
 
-    def _note(self, verdict: PartVerdict) -> None:
+    def _note(self, submission: Submission, verdict: PartVerdict) -> None:
         """A single case says too little to call a part passed."""
         if self.progress is not None and not (verdict.passed and self.case is not None):
             last = verdict.findings[0].kind if verdict.findings else None
-            self.progress.note_check(self.puzzle.name, verdict.part, verdict.state, verdict.seed, last)
+            text = submission.source.read_bytes()
+            self.progress.note_check(self.puzzle.name, verdict.part, verdict.state, verdict.seed, last, text)
 
     def _print(self, submission: Submission, verdict: PartVerdict) -> None:
         from rich.console import Console

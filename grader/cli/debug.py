@@ -88,7 +88,7 @@ def _show(submission: Submission, verdict: PartVerdict, located: Located, cases:
 
     words = Place(located.part, located.label, verdict.file, submission.source)
     for case in cases:
-        story = tell(words, located.part, case, submission.source, verdict.seed, default_tools())
+        story = tell(words, located.part, case, submission.source, verdict.seed, default_tools(), submission.sources())
         if story is not None:
             heading = _heading(located, verdict, case)
             print_story(Console(highlight=False), story, heading, submission.text(), verdict.file, located.label)

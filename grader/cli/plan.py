@@ -77,7 +77,7 @@ def _record(submission: Submission, case: str | None) -> Plan:
     part = submission.located.part
     chosen = next(iter(part.cases())) if case is None else chosen_cases(part, case)[0][1]
     try:
-        recording = record(build(submission.source), part, chosen)
+        recording = record(build(submission.source, uses=submission.sources()), part, chosen)
     except ToolMissing as missing:
         typer.echo(f"grader: {missing}", err=True)
         raise typer.Exit(UNCHECKED) from None

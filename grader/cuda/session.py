@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +28,7 @@ from grader.wire import WireBroken, announce, read_into, receive, send
 if TYPE_CHECKING:
     import torch
 
-    from grader.build import Build
+    from grader.build import Build, UsedSource
     from grader.record import Recording
     from grader.record.plan import Plan
     from grader.tools import Tools
@@ -125,14 +125,17 @@ class RealGPU:
 
         target = self.device.target
 
-        def recorded(build: Build, part: Part, case: Case, *, inject: bool = False) -> Recording:
+        def recorded(build: Build, part: Part, case: Case, *, inject: int = 0) -> Recording:
             try:
                 layout = self.layout(case)
             except ReplayFailed as failed:
                 raise ToolMissing(str(failed)) from failed
             return record(build, part, case, layout=layout, inject=inject)
 
-        return replace(tools, build=lambda source: compiled(source, target=target), record=recorded)
+        def built(source: Path, uses: Sequence[UsedSource] = ()) -> Build:
+            return compiled(source, target=target, uses=uses)
+
+        return replace(tools, build=built, record=recorded)
 
     def layout(self, case: Case) -> Layout:
         """Where to record `case`: the reserved addresses, each buffer at its offset past them."""

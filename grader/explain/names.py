@@ -6,6 +6,8 @@ import ctypes
 import functools
 import re
 
+_OF_USED_PART = re.compile(r"\bpart_(\w+?)::")
+
 
 @functools.lru_cache(maxsize=1024)
 def kernel_name(mangled: str) -> str:
@@ -28,9 +30,16 @@ def variable_name(mangled: str) -> str:
     return simple[2][: int(simple[1])] if simple else mangled
 
 
+def used_part(mangled: str) -> str | None:
+    """The entry of the part whose source a kernel comes from, where that is not the learner's file (`prelude.py`)."""
+    full = (_demangled(mangled) or "") if mangled.startswith("_Z") else ""
+    found = _OF_USED_PART.search(full)
+    return found[1] if found else None
+
+
 def _without_types(full: str) -> str:
     """Cuts the parameters off, and a template's return type: "void tile<16>(float*)" → "tile<16>"."""
-    full = full.replace("(anonymous namespace)::", "")
+    full = _OF_USED_PART.sub("", full.replace("(anonymous namespace)::", ""))
     depth = 0
     start = 0
     for place, character in enumerate(full):

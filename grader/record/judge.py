@@ -6,6 +6,7 @@ Every name, size and limit is checked here again: whatever the child says comes 
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import signal
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ class Judge:
         if not found and len(transcript.calls) > 1:
             found += self._disagreement(*transcript.calls[:2])
         if not found and self._call.inject:
-            found += self._unheard(transcript.calls[-1])
+            found += itertools.chain.from_iterable(map(self._unheard, transcript.calls[2:]))
         return found
 
     def _check(self, call: RecordedCall, *, second: bool) -> None:

@@ -44,8 +44,8 @@ class Recording:
     host: tuple[bytes, ...] = ()
 
 
-def record(build: Build, part: Part, case: Case, *, layout: Layout | None = None, inject: bool = False) -> Recording:
-    """Records the entry of `part` in `case`; with `inject` a third time with every launch failing.
+def record(build: Build, part: Part, case: Case, *, layout: Layout | None = None, inject: int = 0) -> Recording:
+    """Records the entry of `part` in `case`, once more for each of the first `inject` launches, with that one failing.
 
     Raises ToolMissing where this machine cannot hold a launcher.
     """

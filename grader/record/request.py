@@ -46,12 +46,14 @@ class EntryArgument:
 
 @dataclass(frozen=True)
 class EntryCall:
-    """An entry and what it is called with; `calls` in all, the last with failing launches if `inject`."""
+    """An entry and what it is called with; two calls, and one more for each of the first `inject`
+    launches, in which that one fails.
+    """
 
     entry: str
     arguments: Sequence[EntryArgument]
     layout: Layout
-    inject: bool
+    inject: int = 0
 
     @property
     def buffers(self) -> list[EntryArgument]:
@@ -64,7 +66,7 @@ class EntryCall:
 
     @property
     def calls(self) -> int:
-        return 3 if self.inject else 2
+        return 2 + self.inject
 
 
 def request(call: EntryCall, library: Path, kernels: Iterable[CompiledKernel], device: Device) -> bytes:
@@ -76,10 +78,11 @@ def request(call: EntryCall, library: Path, kernels: Iterable[CompiledKernel], d
         f"stream {call.layout.stream}",
         f"memory {MEMORY_BYTES}",
         f"time {CPU_MILLISECONDS} {WALL_MILLISECONDS}",
-        *_call(call, second=False, refuse_launches=False),
-        *_call(call, second=True, refuse_launches=False),
+        *_call(call, second=False),
+        *_call(call, second=True),
     ]
-    lines += _call(call, second=False, refuse_launches=True) if call.inject else ()
+    for launch in range(1, call.inject + 1):
+        lines += _call(call, second=False, refused_launch=launch)
     return "\n".join([*lines, "end", ""]).encode()
 
 
@@ -120,10 +123,10 @@ def _reserved(call: EntryCall) -> list[tuple[int, int]]:
     return pages([*ranges, (layout.stream, PAGE - layout.stream % PAGE)])
 
 
-def _call(call: EntryCall, *, second: bool, refuse_launches: bool) -> Iterator[str]:
+def _call(call: EntryCall, *, second: bool, refused_launch: int = 0) -> Iterator[str]:
     layout = call.layout
     addresses = layout.second if second else layout.first
-    yield f"call {int(refuse_launches)} {layout.arenas[second]} {layout.arena_bytes}"
+    yield f"call {refused_launch} {layout.arenas[second]} {layout.arena_bytes}"
     for buffer, address in zip(call.buffers, addresses, strict=True):
         yield f"buffer {address} {int(buffer.value)}"
     remaining = iter(addresses)

@@ -73,6 +73,9 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
     )
     put_line(console, Text(heading, style="bold"))
     console.print()
+    if part.uses:
+        used = (_say("used_own" if one.own else "used_reference", **vars(one)) for one in part.uses)
+        put_line(console, Text(f"  {_say('builds_on')}  {', '.join(used)}", style="dim"))
     for row in _rows(part, width):
         put_line(console, row)
     if part.state is State.not_started:

@@ -21,6 +21,7 @@ class RecordBackend final : public Backend {
         call_ = call;
         live_.clear();
         arena_used_ = operations_ = payload_ = 0;
+        launches_ = 0;
         invalidated_ = false;
     }
 
@@ -48,7 +49,7 @@ class RecordBackend final : public Backend {
 
     cudaError_t launch(const Launch& launch) override {
         if (!count()) return cudaErrorMemoryAllocation;
-        if (call_.refuse_launches) {
+        if (++launches_ == call_.refused_launch) {
             Line line(host_.emit, "injected");
             finish(line, launch.place);
             return cudaErrorLaunchOutOfResources;
@@ -255,6 +256,7 @@ class RecordBackend final : public Backend {
     RecordCall call_{};
     std::vector<Range> live_;  // allocations of this call
     std::size_t arena_used_ = 0, operations_ = 0, payload_ = 0;
+    unsigned launches_ = 0;
     bool invalidated_ = false, over_limit_ = false;
 };
 

@@ -23,11 +23,12 @@ struct Range {
     }
 };
 
-// One call of the entry: its buffers, where stream-ordered allocations go, and whether every launch shall fail.
+// One call of the entry: its buffers, where stream-ordered allocations go, and which of its launches shall
+// fail, counted from 1; 0 for none.
 struct RecordCall {
     std::vector<Range> buffers;
     Range arena;
-    bool refuse_launches;
+    unsigned refused_launch;
 };
 
 extern "C" {

@@ -45,7 +45,7 @@ bool read_line(const std::string& word, std::istream& line, Request* request) {
     }
     if (word == "call") {
         RecordCall& record = request->calls.emplace_back().record;
-        return static_cast<bool>(line >> record.refuse_launches) && read_range(line, &record.arena);
+        return static_cast<bool>(line >> record.refused_launch) && read_range(line, &record.arena);
     }
     if (request->calls.empty()) return false;
     if (word == "buffer") return read_range(line, &request->calls.back().record.buffers.emplace_back());

@@ -18,6 +18,7 @@ from grader.compare import compare
 from grader.explain import Observation
 from grader.facts import launch_facts
 from grader.findings import Place
+from grader.prelude import UsedSource
 from grader.puzzle import Case, Part, buffer_bytes, element_count
 from grader.simt.execution import Watch
 from grader.simt.lower import lower
@@ -215,14 +216,16 @@ class StoryTrial(Trial):
         return replace(self.words, case=self.case, launches=launch_facts(self.plan)).finding(seen).message
 
 
-def tell(words: Place, part: Part, case: Case, source: Path, seed: int, tools: Tools) -> Story | None:
+def tell(
+    words: Place, part: Part, case: Case, source: Path, seed: int, tools: Tools, uses: Sequence[UsedSource] = ()
+) -> Story | None:
     """The story of a case that fails; None where no thread of a kernel is to blame, or none can be watched.
 
     Raises BuildFailed and ToolMissing as building does.
     """
     from grader.build import build
 
-    for made in (lambda: build(source, debug=True), lambda: tools.build(source)):
+    for made in (lambda: build(source, debug=True, uses=uses), lambda: tools.build(source, uses)):
         story = _told_of(made, words, part, case, seed, tools)
         if story is not None:
             return story

@@ -29,6 +29,7 @@ from grader.inputs import derived_seed, memory_for
 from grader.puzzle import Part, call_by_name
 from grader.record import record
 from grader.simt.software import SoftwareGPU
+from grader.submission import used_sources
 from tests.gpu.ceilings import ceiling_of, measured
 from tests.gpu.first_light import SEED, Row, about, same_bits
 from tests.gpu.matrix_products import PRODUCT_FLOORS, measured_product, product_of, teraflops
@@ -176,7 +177,7 @@ def main(arguments: list[str]) -> int:
         target = gpu.device.target
         found["about"] |= {"device": gpu.device.name, "driver": gpu.driver}
     with ThreadPoolExecutor(4) as pool:
-        builds = list(pool.map(lambda one: build(one.solution_path, target=target), located))
+        builds = list(pool.map(lambda one: build(one.solution_path, target=target, uses=used_sources(one)), located))
     for one, built in zip(located, builds, strict=True):
         row = Row(one.label, one.part.name)
         with RealGPU(one.part) as gpu:
