@@ -69,12 +69,12 @@ def unexplained(judged: Iterable[Judged]) -> list[Judged]:
     return [one for one in judged if one.fate is Fate.unjudged or (one.fate is Fate.survived and not one.note)]
 
 
-def write(path: Path, judged: Sequence[Judged], root: Path, seed: int) -> None:
+def write(path: Path, judged: Sequence[Judged], commit: str | None, seed: int) -> None:
     """The rows and the survivors, as results/README.md describes them."""
     found = {
         "about": {
             "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-            "commit": commit_of(root),
+            "commit": commit,
             "command": "grader author mutate --json FILE",
             "seed": seed,
         },

@@ -70,6 +70,10 @@ def mutate(
     part: Annotated[str | None, typer.Argument(metavar="[PUZZLE[.PART]]", help="Only this puzzle or part.")] = None,
     sample: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only N mutants, drawn by the seed.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the sample, and of all inputs.")] = _SEED,
+    jobs: Annotated[int, typer.Option(min=1, max=1024, metavar="N", help="Processes that judge at once.")] = 1,
+    commit: Annotated[
+        str | None, typer.Option(metavar="HASH", help="What FILE is to say of the sources; by default what git says.")
+    ] = None,
     file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write what came out to this file.")
     ] = None,
@@ -79,19 +83,25 @@ def mutate(
     Exit code: 0 if every mutant was killed or has a reason why it is as right as the solution, else 1.
     """
     from grader.author.mutants import REASONS, Reasons, judge_mutants, mutants_of, sample_of
-    from grader.author.rates import rates, table, unexplained, write
+    from grader.author.parallel import judge_with
+    from grader.author.rates import commit_of, rates, table, unexplained, write
     from grader.tools import TorchLoading, default_tools
 
     catalog = load_catalog()
     mutants = [mutant for located in _parts(catalog, part) for mutant in mutants_of(located)]
     chosen = mutants if sample is None else sample_of(mutants, sample, seed)
-    reasons, judged = Reasons(catalog.root / REASONS), []
-    for one in judge_mutants(chosen, reasons, default_tools(), TorchLoading(), seed):
+    judging = (
+        judge_mutants(chosen, Reasons(catalog.root / REASONS), default_tools(), TorchLoading(), seed)
+        if jobs == 1
+        else judge_with(jobs, chosen, catalog.root, seed)
+    )
+    judged = []
+    for one in judging:
         judged.append(one)
         _tell(one, len(judged), len(chosen))
     typer.echo("\n" + "\n".join(table(rates(judged))))
     if file is not None:
-        write(file, judged, catalog.root, seed)
+        write(file, judged, commit or commit_of(catalog.root), seed)
     left = unexplained(judged)
     if left:
         typer.echo(

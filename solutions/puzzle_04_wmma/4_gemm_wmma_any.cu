@@ -17,7 +17,7 @@ using FragmentA = wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_maj
 using FragmentB = wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major>;
 using FragmentC = wmma::fragment<wmma::accumulator, 16, 16, 16, float>;
 
-constexpr int tile = 128, deep = 32, threads = 256;
+constexpr int tile = 128, deep = 64, threads = 256;
 static __device__ void stage([[maybe_unused]] half* to, [[maybe_unused]] const half* from,
                              [[maybe_unused]] long long left, [[maybe_unused]] bool whole) {
     // --- your code ---
@@ -42,12 +42,12 @@ __global__ __launch_bounds__(threads, 2) void gemm_wmma_any_kernel(const half* A
     for (int i = 0; i < 8; ++i) wmma::fill_fragment(c[i / 2][i % 2], 0.0f);
     for (long long k0 = 0; k0 < K; k0 += deep) {
         for (int i = t; i < tile * deep / 8; i += threads) {
-            const int ra = i / 4, ka = i % 4 * 8, kb = i / 16, cb = i % 16 * 8;
+            const int ra = i / 8, ka = i % 8 * 8, kb = i / 16, cb = i % 16 * 8;
             stage(&As[ra][ka], A + (row + ra) * K + k0 + ka, row + ra < M ? K - k0 - ka : 0, whole);
             stage(&Bs[kb][cb], B + (k0 + kb) * N + col + cb, k0 + kb < K ? N - col - cb : 0, whole);
         }
         __syncthreads();
-        for (int i = 0; i < 16; ++i) {  // 16 of k, then the other 16
+        for (int i = 0; i < 32; ++i) {  // 16 of k at a time
             const int k = i / 8 * 16, j = i % 2, line = i % 8 / 2;
             if (line == 0) wmma::load_matrix_sync(b[j], &Bs[k][right + 16 * j], tile + 8);
             if (j == 0) wmma::load_matrix_sync(a, &As[down + 16 * line][k], deep + 8);
