@@ -40,7 +40,8 @@ class BufferComparison:
     """One result against its reference: flat float64 tensors, `wrong` a mask over all elements, `allowed` how far off
     each may be.
 
-    Errors are the largest over all elements, infinite where one of the two is not finite.
+    Errors are the largest over all elements, infinite where one of the two is not finite; `of_tolerance` is the largest
+    in shares of what is allowed there.
     """
 
     buffer: Buffer
@@ -51,6 +52,7 @@ class BufferComparison:
     allowed: torch.Tensor
     max_abs_error: float
     max_rel_error: float
+    of_tolerance: float
     narrow: Narrow | None
 
     @cached_property
@@ -72,7 +74,8 @@ class BufferComparison:
 class ValueComparison:
     """Some elements of a result against their reference: flat indices, float64 values, `wrong` a mask of them.
 
-    `allowed` is how far each may be off. Errors are the largest, infinite where one of the two is not finite.
+    `allowed` is how far each may be off. Errors are the largest, infinite where one of the two is not finite;
+    `of_tolerance` is the largest in shares of what is allowed there.
     """
 
     buffer: Buffer
@@ -83,6 +86,7 @@ class ValueComparison:
     allowed: torch.Tensor
     max_abs_error: float
     max_rel_error: float
+    of_tolerance: float
 
     @property
     def count(self) -> int:
@@ -115,6 +119,10 @@ class Comparison:
     @property
     def max_rel_error(self) -> float:
         return max((buffer.max_rel_error for buffer in self.buffers), default=0.0)
+
+    @property
+    def of_tolerance(self) -> float:
+        return max((buffer.of_tolerance for buffer in self.buffers), default=0.0)
 
     def first_wrong(self) -> BufferComparison | None:
         """The first result that has a wrong element."""
@@ -187,6 +195,7 @@ def _compare_buffer(
         allowed=compared.allowed,
         max_abs_error=compared.max_abs_error,
         max_rel_error=compared.max_rel_error,
+        of_tolerance=compared.of_tolerance,
         narrow=narrow,
     )
 
@@ -214,6 +223,7 @@ def compare_values(
         allowed=allowed,
         max_abs_error=largest,
         max_rel_error=max(float(relative.max()), largest if math.isinf(largest) else 0.0) if len(got) else 0.0,
+        of_tolerance=float((error / allowed).nan_to_num_(nan=0.0, posinf=math.inf).max()) if len(got) else 0.0,
     )
 
 

@@ -181,6 +181,7 @@ class FullSize:
             wrong=compared.count if compared is not None else 0,
             max_abs_error=compared.max_abs_error if compared is not None else 0.0,
             max_rel_error=compared.max_rel_error if compared is not None else 0.0,
+            of_tolerance=compared.of_tolerance if compared is not None else 0.0,
             first_wrong=self._first_wrong(compared) if compared is not None and compared.count else None,
             offset=self.case.offset,
             sampled=Sampled(blocks, of) if blocks < of else None,

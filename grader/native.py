@@ -85,7 +85,7 @@ def sanitized(recipe: Recipe, sanitizers: str) -> Recipe:
     return replace(
         recipe,
         name=f"{recipe.name}-sanitized",
-        compile_flags=(*recipe.compile_flags, "-O1", "-g1", "-fno-omit-frame-pointer", *checks),
+        compile_flags=(*recipe.compile_flags, "-O0", "-g1", "-fno-omit-frame-pointer", *checks),
         link_flags=(*recipe.link_flags, *checks),
     )
 

@@ -263,6 +263,7 @@ class Trial:
             wrong=comparison.wrong if comparison is not None else 0,
             max_abs_error=comparison.max_abs_error if comparison is not None else 0.0,
             max_rel_error=comparison.max_rel_error if comparison is not None else 0.0,
+            of_tolerance=comparison.of_tolerance if comparison is not None else 0.0,
             first_wrong=_first_wrong(first) if first is not None else None,
             pattern=pattern.words if pattern is not None else None,
             inputs=self.case.inputs,

@@ -88,7 +88,8 @@ class Sampled:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One case on one device; `checked` and `wrong` count elements of all its results.
+    """One case on one device; `checked` and `wrong` count elements of all its results. `of_tolerance` is the largest
+    error in shares of what is allowed for its element.
 
     Where only a sample of the blocks was run, `sampled` says so, and `checked` counts the elements that were compared.
     """
@@ -101,6 +102,7 @@ class CaseResult:
     wrong: int = 0
     max_abs_error: float = 0.0
     max_rel_error: float = 0.0
+    of_tolerance: float = 0.0
     first_wrong: FirstWrong | None = None
     pattern: str | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)

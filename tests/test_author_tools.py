@@ -13,10 +13,11 @@ from grader.author.rules import Problem, problems_of_files
 from grader.author.template_files import new_puzzle
 from grader.author.trials import (
     Judge,
+    judge_with,
+    narrow_problems,
     skeleton_problems,
     solution_problems,
     step_problems,
-    tolerance_problems,
     worst_share,
 )
 from grader.catalog import Catalog, LocatedPuzzle, UsageError, load_catalog
@@ -218,16 +219,20 @@ def test_a_step_that_is_none_is_told(puzzle: Callable[[], LocatedPuzzle], judge:
 @pytest.mark.parametrize(
     ("tolerance", "sentence"),
     [
-        ("2.0**-25", "The solution of 1.1 takes"),
+        ("2.0**-23", "The solution of 1.1 takes"),
         ("2.0**-10", "in_half.cu misses 1.1 by"),
     ],
 )
 def test_a_tolerance_outside_the_rule_is_told(
     puzzle: Callable[[], LocatedPuzzle], tolerance: str, sentence: str
 ) -> None:
-    assert list(tolerance_problems(puzzle().parts[0], SEED)) == []
+    def problems() -> list[Problem]:
+        part = puzzle().parts[0]
+        return [*solution_problems(part, judge_with(SEED)), *narrow_problems(part, SEED)]
+
+    assert problems() == []
     change(puzzle().directory / "puzzle.py", "2.0**-22", tolerance)
-    assert sentence in told(tolerance_problems(puzzle().parts[0], SEED))
+    assert sentence in told(problems())
 
 
 def test_a_share_of_the_tolerance_is_the_largest_of_all_elements(puzzle: Callable[[], LocatedPuzzle]) -> None:

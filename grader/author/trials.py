@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from grader.author.rules import Problem
-from grader.author.wrong_kernels import listed
+from grader.author.wrong_kernels import Wrong, listed
 from grader.catalog import Located, LocatedPuzzle
 from grader.submission import used_sources
 from grader.verdict import PartVerdict, State
@@ -38,7 +38,7 @@ def problems_when_judged(puzzle: LocatedPuzzle, seed: int) -> Iterator[Problem]:
         if before is not None:
             yield from step_problems(before, part, judge)
         if not solved:
-            yield from tolerance_problems(part, seed)
+            yield from narrow_problems(part, seed)
         before = part
 
 
@@ -70,11 +70,17 @@ def skeleton_problems(part: Located, judge: Judge) -> Iterator[Problem]:
 
 
 def solution_problems(part: Located, judge: Judge) -> Iterator[Problem]:
-    """The solution compiles without a warning and passes."""
+    """The solution compiles without a warning, passes, and errs by a quarter of what is allowed at most."""
     yield from _warnings(part, part.solution_path, part.solution_path)
     verdict = judge(part, part.solution_path)
     if verdict.state is not State.passed:
         yield _surprise(part.solution_path, "The solution does not pass", verdict, part)
+        return
+    share = max((case.of_tolerance for case in verdict.cases), default=0.0)
+    if share > SHARE_OF_SOLUTION:
+        sentence = f"The solution of {part.label} takes {share:.2g} of the tolerance, and a quarter is the most."
+        step = "derive the tolerance anew, or make the solution more exact"
+        yield Problem(part.puzzle.directory / "puzzle.py", sentence, step)
 
 
 def step_problems(before: Located, part: Located, judge: Judge) -> Iterator[Problem]:
@@ -93,22 +99,20 @@ def step_problems(before: Located, part: Located, judge: Judge) -> Iterator[Prob
         yield _surprise(before.solution_path, f"As {part.label} it cannot be judged", verdict, part)
 
 
-def tolerance_problems(part: Located, seed: int) -> Iterator[Problem]:
-    """The tolerance is at least 4 times the solution's own error, and at most a quarter of a narrower type's.
-
-    The second half is looked at where a wrong kernel of the part has to be told as low_precision.
-    """
+def narrow_problems(part: Located, seed: int) -> Iterator[Problem]:
+    """Each wrong kernel that is to be told as low_precision misses by four tolerances at least."""
     path = part.puzzle.directory / "puzzle.py"
-    own = worst_share(part, part.solution_path, seed)
-    if own > SHARE_OF_SOLUTION:
-        sentence = f"The solution of {part.label} takes {own:.2g} of the tolerance, and a quarter is the most."
-        yield Problem(path, sentence, "derive the tolerance anew, or make the solution more exact")
-    for wrong in listed(part.puzzle):
-        if wrong.part.part.name == part.part.name and "low_precision" in wrong.kinds and wrong.source.is_file():
-            share = worst_share(part, wrong.source, seed)
-            if share < SHARE_OF_NARROW:
-                sentence = f"{wrong.source.name} misses {part.label} by {share:.2g} tolerances, and 4 are the fewest."
-                yield Problem(path, sentence, "derive the tolerance anew, or add a case that shows the difference")
+    for wrong in narrow_kernels(part):
+        share = worst_share(part, wrong.source, seed)
+        if share < SHARE_OF_NARROW:
+            sentence = f"{wrong.source.name} misses {part.label} by {share:.2g} tolerances, and 4 are the fewest."
+            yield Problem(path, sentence, "derive the tolerance anew, or add a case that shows the difference")
+
+
+def narrow_kernels(part: Located) -> list[Wrong]:
+    """The wrong kernels of a part that compute in a narrower type."""
+    of_part = (wrong for wrong in listed(part.puzzle) if wrong.part.part.name == part.part.name)
+    return [wrong for wrong in of_part if "low_precision" in wrong.kinds and wrong.source.is_file()]
 
 
 def worst_share(part: Located, source: Path, seed: int) -> float:
