@@ -91,10 +91,12 @@ class FullSize:
     # ---- values -----------------------------------------------------------------------------------------------------
 
     def _compared(self, seen: SampleResult) -> ValueComparison | None:
-        """Some of the elements that the sample wrote, against the reference; None where the part does not say how."""
+        """Some elements of the first result that the sample wrote, against the reference; None where the part does not
+        say how.
+        """
         if self.part.sampled is None:
             return None
-        (buffer,) = self.part.results
+        buffer = self.part.results[0]
         chosen = _chosen_elements(seen.execution.written[buffer.name].ranges, self.seed)
         expected, scale = self._expected(buffer, chosen)
         chosen = chosen[: len(expected)]

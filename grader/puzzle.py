@@ -211,7 +211,8 @@ class Part:
 
     `sampled` gives the inputs that one element of the result is made of, such that `reference` of them is this element,
     or all of a dimension in which it then has its own place: `lambda at, i, j: (at.A[i, :], at.B[:, j])` for a product,
-    `lambda at, i, j: at.x[i, :]` for a softmax; see `Indexed`. Without it, no values of the bench case are compared.
+    `lambda at, i, j: at.x[i, :]` for a softmax; see `Indexed`. Of several results it is about the first. Without it, no
+    values of the bench case are compared.
     `same_program_as` marks the part whose finished file this one would equal, so that nothing tells their outcomes
     apart. `number` is needed only where the part before it in the list is not the one before it by number. `valid`
     takes scalars by name and says which sizes the entry must cope with, where the cases do not show it: the smallest
@@ -258,9 +259,10 @@ class Part:
 
         if self.is_host and self.buffers:
             raise PuzzleError(f"{self.name}: an entry that fills host memory has no buffers on the device.")
-        dimensions = [len(buffer.shape) for buffer in self.results]
+        dimensions = [len(buffer.shape) for buffer in self.results[:1]]
         if self.sampled is not None and dimensions != [len(_asked(self.sampled)) - 1]:
-            raise PuzzleError(f"{self.name}: `sampled` takes the inputs, and the indices of an element of one result.")
+            sentence = "`sampled` takes the inputs, and the indices of an element of the first result."
+            raise PuzzleError(f"{self.name}: {sentence}")
 
     def _check_case(self, case: Case) -> None:
         scalars = {scalar.name for scalar in self.scalars}
