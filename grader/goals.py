@@ -173,6 +173,23 @@ def reads_at_most(
     return Goal(f"reads of {buffer}", "redundant_traffic", sentence, check, measured=measured)
 
 
+def writes_results_only(results: Callable[..., int]) -> Goal:
+    """No case writes more bytes to global memory than `results`, those of its results: none lies there in between."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        for judged in evidence.cases:
+            most = call_by_name(results, judged.case.params)
+            written = _moved(judged.counters, "global", "store", value_bytes=1)
+            if most > _SMALL and sum(written.values()) > most * _BYTES_TO_FEWEST:
+                worst = max(written, key=lambda line: written[line])
+                times = sum(written.values()) / most
+                return Shortfall(f"{times:.1f} times as many bytes are written as the results have.", worst)
+        return None
+
+    sentence = "Nothing but the results is written to memory, and each once."
+    return Goal("results only", "redundant_traffic", sentence, check)
+
+
 def no_bank_conflicts() -> Goal:
     """No line makes more passes over the banks of shared memory than its requests need, in any case."""
 
@@ -265,13 +282,18 @@ def _takes_more(counts: Counts, name: str, times: float = 1) -> bool:
 
 def _loaded(counters: Counts, space: str, value_bytes: int = _WORD) -> dict[int, float]:
     """Line → values of so many bytes loaded from that memory, one for each lane that loads it."""
-    loaded = {}
-    for line, access, counts in _accesses(counters, space):
-        if access == "load":
-            by_bytes = counts[f"{space}_load_requests_by_bytes"]
+    return _moved(counters, space, "load", value_bytes)
+
+
+def _moved(counters: Counts, space: str, access: str, value_bytes: int) -> dict[int, float]:
+    """The same for either way, "load" or "store"."""
+    moved = {}
+    for line, way, counts in _accesses(counters, space):
+        if way == access:
+            by_bytes = counts[f"{space}_{access}_requests_by_bytes"]
             values = sum(int(size) * requests for size, requests in by_bytes.items()) / value_bytes
-            loaded[line] = counts[f"{space}_load_lanes"] * values / counts[f"{space}_load_requests"]
-    return loaded
+            moved[line] = counts[f"{space}_{access}_lanes"] * values / counts[f"{space}_{access}_requests"]
+    return moved
 
 
 def _accesses(counters: Counts, space: str = "global") -> Iterator[tuple[int, str, Counts]]:

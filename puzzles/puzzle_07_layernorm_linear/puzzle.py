@@ -1,6 +1,8 @@
 """Puzzle 7: LayerNorm and the linear layer behind it, apart and in one kernel, forward and backward."""
 
-from grader.goals import coalesced
+from dataclasses import replace
+
+from grader.goals import coalesced, reuse, writes_results_only
 from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 
 EPS = 1e-5
@@ -41,6 +43,25 @@ def layernorm(x, gamma, beta, eps):
     return (x - mean[:, None]) * rstd[:, None] * gamma + beta, mean, rstd
 
 
+def linear(normed, W, bias):
+    return normed @ W.T + bias
+
+
+def step_by_step(layernorm):
+    """Of a layer norm, right or mistaken, and the linear layer behind it: y, mean, rstd and normed."""
+
+    def results(x, gamma, beta, W, bias, eps):
+        normed, mean, rstd = layernorm(x, gamma, beta, eps)
+        return linear(normed, W, bias), mean, rstd, normed
+
+    return results
+
+
+def fused(layernorm):
+    """The same without normed."""
+    return lambda x, gamma, beta, W, bias, eps: step_by_step(layernorm)(x, gamma, beta, W, bias, eps)[:3]
+
+
 # ---- cases ----
 
 
@@ -48,12 +69,20 @@ def shapes(*values, eps=EPS, **places):
     return [Case(rows=height, cols=width, eps=eps, **places) for height, width in values]
 
 
-def filled(generator, *values, **further):
-    return shapes(*values, inputs={"x": generator}, **further)
+def layers(*values, eps=EPS, **places):
+    return [Case(rows=height, cols=width, out_features=out, eps=eps, **places) for height, width, out in values]
+
+
+def filled(generator, *values, cases=shapes, **further):
+    return cases(*values, inputs={"x": generator}, **further)
 
 
 def at_least_one(cols):
     return cols >= 1
+
+
+def aligned(case):
+    return case.params["cols"] % 4 == 0 and not case.offset
 
 
 # ---- mistakes: forward ----
@@ -124,6 +153,40 @@ MISTAKES = [
     ),
 ]
 
+
+def padded_to(width):
+    """As if each row went on with zeros to a multiple of `width`, and they counted in the variance."""
+
+    def rstd(d, mean, eps):
+        cols = d.shape[1]
+        return ((d.square().sum(1, keepdim=True) + -cols % width * mean.square()) / cols + eps).rsqrt()
+
+    return instead(lambda x, mean, eps: ((x - mean) * rstd(x - mean, mean, eps), rstd(x - mean, mean, eps)))
+
+
+LINEAR_MISTAKES = [
+    *(
+        Mistake(
+            "what is past the end of a row had counted in the variance, as 0",
+            fused(padded_to(width)),
+            why="A 0 past the end is as far from the mean as the mean is large. `four` puts `fill` there: with m it "
+            "adds nothing.",
+        )
+        for width in (128, 16)
+    ),
+    *(Mistake(mistake.like, fused(mistake.reference), why=mistake.why) for mistake in MISTAKES),
+    Mistake(
+        "x had been multiplied as it is, not normalised",
+        lambda x, W, bias, eps: (linear(x, W, bias), *statistics(x, eps)),
+        why="What goes into the tile is (x - mean) · rstd · gamma + beta.",
+    ),
+    Mistake(
+        "bias had been added twice",
+        lambda x, gamma, beta, W, bias, eps: fused(layernorm)(x, gamma, beta, W, 2 * bias, eps),
+        why="One place adds bias: the given code does, after the loop.",
+    ),
+]
+
 # ---- tolerances: forward ----
 
 
@@ -139,6 +202,21 @@ SINGLE = Tolerance(
     scale=sizes_of,
     why="the sums of a row of 65,536 are right to about 2^-21 of the mean magnitude; y inherits the mean's error, and "
     "its own terms are rounded by 2^-23: sixteen times that is allowed",
+)
+
+
+def sizes_step_by_step(x, gamma, beta, W, bias, eps):
+    """Of y the root of the sum of squares of its terms; of mean, rstd and normed as before."""
+    normed, mean, rstd = sizes_of(x, gamma, beta, eps)
+    return (normed.square() @ W.square().T).sqrt() + bias.abs(), mean, rstd, normed
+
+
+LINEAR = Tolerance(
+    2.0**-16,
+    scale=lambda x, gamma, beta, W, bias, eps: sizes_step_by_step(x, gamma, beta, W, bias, eps)[:3],
+    why="each of cols sums is rounded by 2^-25 of its value, together √(cols / 2) times that of the root s of the sum "
+    "of squares, 2^-19.5 · s for 4,096; four times that and the layer norm's own 2^-19 are allowed; TF32 errs by 2^-12 "
+    "of s",
 )
 
 # ---- parts: forward ----
@@ -177,9 +255,73 @@ LAYERNORM = Part(
     mistakes=MISTAKES,
 )
 
+WEIGHTS = [In("W", f32, "out_features", "cols"), In("bias", f32, "out_features")]
+Y = Out("y", f32, "rows", "out_features")
+LAYERS = {
+    "whole tiles": layers((64, 128, 64), (128, 256, 64)),
+    "any size": layers((65, 33, 17), (1, 1, 1), (7, 1, 5), (5, 2, 130), (130, 70, 100), (3, 1021, 66)),
+    "large offset": filled("large_offset", (64, 256, 64), (5, 384, 7), cases=layers),
+    "small rows": filled("small", (5, 300, 7), (64, 64, 64), cases=layers),
+    "hard numbers": [
+        case
+        for generator in ("mixed_magnitudes", "constant_rows", "denormals")
+        for case in filled(generator, (5, 300, 7), cases=layers)
+    ],
+    "unaligned": layers((66, 100, 65), offset={"x": 4, "gamma": 8, "beta": 12, "W": 4, "bias": 8, "y": 12}),
+    "several tiles": layers((192, 256, 192)),
+    "wide": layers((2, 4096, 3)),
+    "empty": layers((0, 5, 3), (5, 7, 0)),
+}
+BENCH = Case(rows=1 << 16, cols=1024, out_features=256, eps=EPS)
+
+
+def work_of_layers(rows, cols, out_features):
+    moved = rows * (cols + out_features + 2) + 2 * cols + out_features * (cols + 1)
+    return Work(bytes=4 * moved, flops=2 * rows * cols * out_features + 8 * rows * cols)
+
+
+LAYERNORM_LINEAR_UNFUSED = Part(
+    "layernorm_linear_unfused",
+    params=[X, GAMMA, BETA, *WEIGHTS, Y, MEAN, RSTD, matrix(Out, "normed"), ROWS, COLS, OUT_FEATURES, EPSILON],
+    reference=step_by_step(layernorm),
+    groups=LAYERS,
+    bench=BENCH,
+    work=lambda rows, cols, out_features: Work(
+        bytes=work_of_layers(rows, cols, out_features).bytes + 4 * rows * cols,
+        flops=work_of_layers(rows, cols, out_features).flops,
+    ),
+    tolerance=replace(LINEAR, scale=sizes_step_by_step),
+    lesson="A launch for each operation, and what lies in between in memory.",
+    uses=["layernorm", "gemm_nt"],
+    valid=at_least_one,
+    mistakes=[Mistake(one.like, step_by_step(one.reference), why=one.why) for one in MISTAKES],
+)
+
+LAYERNORM_LINEAR = Part(
+    "layernorm_linear",
+    params=[X, GAMMA, BETA, *WEIGHTS, Y, MEAN, RSTD, ROWS, COLS, OUT_FEATURES, EPSILON],
+    reference=fused(layernorm),
+    sampled=lambda at, i, j: (at.x[i, :], at.gamma[:], at.beta[:], at.W[j, :], at.bias[j]),
+    groups=LAYERS,
+    bench=BENCH,
+    far=Case(rows=(1 << 21) + 3, cols=1025, out_features=1030, eps=EPS),  # more elements than an int can count
+    work=work_of_layers,
+    tolerance=LINEAR,
+    lesson="Normalised on the way into the tile: one kernel, and nothing kept in between.",
+    goals=[
+        writes_results_only(lambda rows, out_features: 4 * rows * (out_features + 2)),
+        coalesced(only="load", where=aligned),
+        reuse(work_of_layers, 8),
+    ],
+    valid=at_least_one,
+    mistakes=LINEAR_MISTAKES,
+)
+
 puzzle = Puzzle(
     title="LayerNorm + Linear",
     parts=[
         LAYERNORM,
+        LAYERNORM_LINEAR_UNFUSED,
+        LAYERNORM_LINEAR,
     ],
 )

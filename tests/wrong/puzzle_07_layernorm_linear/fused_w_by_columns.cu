@@ -1,0 +1,85 @@
+// layernorm_linear: W is read as [cols, out_features]
+#include <cuda_runtime.h>
+
+constexpr unsigned BM = 64, BN = 64, BK = 16, TM = 4, TN = 4;  // the tile of y, columns a round, results a thread
+constexpr unsigned threads = BM / TM * (BN / TN);
+static_assert(BM * BK == 4 * threads && BN * BK == 4 * threads, "a thread brings four of x and four of W");
+
+struct alignas(16) Four {
+    float at[4];
+};
+
+// Four neighbours in a row of a matrix [rows, cols]. `whole`: all rows begin and end at multiples of 16 bytes.
+template <bool whole>
+__device__ Four four(const float* matrix, size_t row, size_t col, size_t rows, size_t cols, float fill = 0.0f) {
+    const float* from = matrix + row * cols + col;
+    const size_t left = row < rows && col < cols ? cols - col : 0;
+    if constexpr (whole) return left ? *reinterpret_cast<const Four*>(from) : Four{fill, fill, fill, fill};
+    const auto at = [=](unsigned i) { return i < left ? from[i] : fill; };
+    return {at(0), at(1), at(2), at(3)};
+}
+
+inline __device__ Four w_of(const float* W, size_t feature, size_t k, size_t features, size_t cols) {
+    const auto at = [=](size_t i) {
+        return feature < features && k + i < cols ? W[(k + i) * features + feature] : 0.0f;
+    };
+    return {at(0), at(1), at(2), at(3)};
+}
+
+inline __device__ float quad_sum(float value) {  // all threads of a warp call it together
+    value += __shfl_xor_sync(0xffffffff, value, 1);
+    return value + __shfl_xor_sync(0xffffffff, value, 2);
+}
+
+template <bool whole>
+__global__ void __launch_bounds__(threads)
+    layernorm_linear_kernel(const float* __restrict__ x, const float* __restrict__ gamma,
+                            const float* __restrict__ beta, const float* __restrict__ W, const float* __restrict__ bias,
+                            float* __restrict__ y, float* mean, float* rstd, int rows, int cols, int out_features,
+                            float eps) {
+    __shared__ __align__(16) float As[BK][BM + 4], Ws[BK][BN + 4];  // + 4 spreads the stores of a row over the banks
+    const unsigned t = threadIdx.x, first = t % 4 * 4, across = gridDim.x / ((rows + BM - 1) / BM);
+    const size_t row0 = blockIdx.x / across * BM, col0 = blockIdx.x % across * BN;
+    const size_t row = row0 + t / 4, feature = col0 + t / 4;
+    float m = 0.0f, squares = 0.0f;
+    for (size_t k0 = first; k0 < cols; k0 += 8 * BK)
+        for (unsigned i = 0; i < 8; ++i)  // no end to look for in between: the loads go off together
+            for (float value : four<whole>(x, row, k0 + i * BK, rows, cols).at) m += value;
+    m = quad_sum(m) / cols;
+    for (size_t k0 = first; k0 < cols; k0 += 8 * BK)
+        for (unsigned i = 0; i < 8; ++i)  // what is past the end counts as m, which is no distance from m
+            for (float value : four<whole>(x, row, k0 + i * BK, rows, cols, m).at) squares += (value - m) * (value - m);
+    const float r = rsqrtf(quad_sum(squares) / cols + eps);
+    if (col0 == 0 && first == 0 && row < rows) mean[row] = m, rstd[row] = r;
+    float sum[TM][TN] = {};
+    Four a = four<whole>(x, row, first, rows, cols), w = w_of(W, feature, first, out_features, cols);
+    for (size_t k0 = 0; k0 < cols; k0 += BK) {
+        const Four g = four<whole>(gamma, 0, k0 + first, 1, cols), b = four<whole>(beta, 0, k0 + first, 1, cols);
+        for (unsigned i = 0; i < 4; ++i) As[first + i][t / 4] = (a.at[i] - m) * r * g.at[i] + b.at[i];
+        for (unsigned i = 0; i < 4; ++i) Ws[first + i][t / 4] = w.at[i];
+        __syncthreads();
+        a = four<whole>(x, row, k0 + BK + first, rows, cols);  // of the next round: on its way while we multiply
+        w = w_of(W, feature, k0 + BK + first, out_features, cols);
+        for (unsigned k = 0; k < BK; ++k)
+            for (unsigned i = 0; i < TM * TN; ++i)
+                sum[i / TN][i % TN] += As[k][t / 16 * TM + i / TN] * Ws[k][t % 16 * TN + i % TN];
+        __syncthreads();
+    }
+    for (unsigned i = 0; i < TM * TN; ++i) {
+        const size_t to = row0 + t / 16 * TM + i / TN, col = col0 + t % 16 * TN + i % TN;
+        if (to < rows && col < out_features) y[to * out_features + col] = sum[i / TN][i % TN] + bias[col];
+    }
+}
+
+extern "C" cudaError_t layernorm_linear(const float* x, const float* gamma, const float* beta, const float* W,
+                                        const float* bias, float* y, float* mean, float* rstd, int rows, int cols,
+                                        int out_features, float eps, cudaStream_t stream) {
+    if (rows == 0) return cudaSuccess;
+    const unsigned down = (rows + BM - 1) / BM, across = out_features ? (out_features + BN - 1) / BN : 1;
+    bool whole = cols % 4 == 0;
+    for (const float* each : {x, gamma, beta, W}) whole = whole && reinterpret_cast<size_t>(each) % 16 == 0;
+    auto* kernel = whole ? layernorm_linear_kernel<true> : layernorm_linear_kernel<false>;
+    kernel<<<down * across, threads, 0, stream>>>(x, gamma, beta, W, bias, y, mean, rstd, rows, cols, out_features,
+                                                  eps);
+    return cudaGetLastError();
+}
