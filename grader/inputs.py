@@ -140,6 +140,17 @@ def _minus_infinity_mask(drawing: Drawing) -> torch.Tensor:
     return drawing.normal().masked_fill(drawing.integers(0, 3) == 0, -math.inf)
 
 
+def _mean_of_x(drawing: Drawing) -> torch.Tensor:
+    """Of each row of the input `x`, drawn before, its mean: what a forward pass has saved."""
+    return drawing.earlier["x"].double().mean(1)
+
+
+def _rstd_of_x(drawing: Drawing) -> torch.Tensor:
+    """Of each row of `x` one over its standard deviation, the biased one, with an eps of 1e-5 inside the root."""
+    x = drawing.earlier["x"].double()
+    return ((x - x.mean(1, keepdim=True)).square().mean(1) + 1e-5).rsqrt()
+
+
 def _not_a_number(drawing: Drawing) -> torch.Tensor:
     """NaN everywhere: whoever reads it where nobody should spreads it."""
     return torch.full((drawing.count,), math.nan, dtype=torch.float64)
@@ -159,6 +170,8 @@ GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
     "beyond_half": _beyond_half,
     "integers": _integers,
     "minus_infinity_mask": _minus_infinity_mask,
+    "mean_of_x": _mean_of_x,
+    "rstd_of_x": _rstd_of_x,
     "not_a_number": _not_a_number,
 }
 
@@ -173,7 +186,9 @@ def draw_inputs(part: Part, case: Case, seed: int) -> dict[str, torch.Tensor]:
 
 
 def _draw(part: Part, buffer: Buffer, case: Case, seed: int, earlier: Mapping[str, torch.Tensor]) -> torch.Tensor:
-    default = part.default_inputs if buffer.dtype.is_float else "integers"
+    chosen = part.default_inputs
+    usual = chosen if isinstance(chosen, str) else chosen.get(buffer.name, "normal")
+    default = usual if buffer.dtype.is_float else "integers"
     name = case.inputs.get(buffer.name, default)
     if name not in GENERATORS:
         raise PuzzleError(f"{part.name}: {name!r} is no generator of inputs; there are {', '.join(GENERATORS)}.")
