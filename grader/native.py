@@ -23,7 +23,7 @@ from typing import Literal
 from grader.cache import ToolMissing, cache_root, content_key, entry, mark_used, trim
 from grader.toolchain import Toolchain, find_toolchain
 
-Library = Literal["runtime", "software", "recorder", "machine", "confinement"]
+Library = Literal["runtime", "software", "forward", "recorder", "machine", "confinement"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _FORMAT = "1"
@@ -94,6 +94,7 @@ def _recipes() -> dict[Library, Callable[[Toolchain], Recipe]]:
     return {
         "runtime": _runtime,
         "software": _software,
+        "forward": _forward,
         "recorder": _recorder,
         "machine": _machine,
         "confinement": _confinement,
@@ -114,7 +115,19 @@ def _software(toolchain: Toolchain) -> Recipe:
     return _cudart("software", "libgrader_cudart_software.so", (*shared, *own), toolchain)
 
 
-def _cudart(name: str, output: str, sources: tuple[str, ...], toolchain: Toolchain) -> Recipe:
+def _forward(toolchain: Toolchain) -> Recipe:
+    """Our CUDA runtime that forwards, under the name that a learner's object asks for."""
+    sources = tuple(f"forward/{name}" for name in _cpp_files(_PACKAGE / "runtime" / "forward"))
+    return _cudart("forward", "libgrader_cudart.so", sources, toolchain, "grader.runtime.trampolines")
+
+
+def _cudart(
+    name: str,
+    output: str,
+    sources: tuple[str, ...],
+    toolchain: Toolchain,
+    generator: str = "grader.runtime.generate",
+) -> Recipe:
     return Recipe(
         name=name,
         output=output,
@@ -122,7 +135,7 @@ def _cudart(name: str, output: str, sources: tuple[str, ...], toolchain: Toolcha
         sources=sources,
         compile_flags=(*_COMMON, "-O2", "-fPIC", *_headers(toolchain)),
         link_flags=("-shared", "-pthread", f"-Wl,-soname,{output}", "-Wl,--no-undefined", "-ldl"),
-        generator="grader.runtime.generate",
+        generator=generator,
     )
 
 

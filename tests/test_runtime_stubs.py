@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,8 +27,11 @@ def headers() -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def runtime() -> ctypes.CDLL:
-    return ctypes.CDLL(str(build_library("runtime")))
+def runtime() -> Iterator[ctypes.CDLL]:
+    """Gone afterwards: a built object that is loaded later would find it by its name, and record."""
+    library = ctypes.CDLL(str(build_library("runtime")))
+    yield library
+    _ctypes.dlclose(library._handle)
 
 
 def test_the_library_defines_every_function_of_the_header(runtime: ctypes.CDLL) -> None:

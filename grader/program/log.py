@@ -63,12 +63,20 @@ class Log:
 
 
 def read_log(path: Path, lines: HostLines, source: str) -> Log:
-    """The file's events in order; a last line that a dying program left half is passed over.
+    """The file's events in order; nothing where there is no such file."""
+    try:
+        return log_of(path.read_text(errors="replace"), lines, source)
+    except OSError:
+        return Log()
+
+
+def log_of(text: str, lines: HostLines, source: str) -> Log:
+    """The events in their order; a last line that a dying program left half is passed over.
 
     `source` is the text of the program, whose optimised code is known to a line or two only.
     """
     log, written = Log(), source.split("\n")
-    for record in _records(path):
+    for record in _records(text):
         place, line = _place(record.get("frames", ()), lines)
         line = _line_of_call(written, line, record.get("function", ""))
         match record["kind"]:
@@ -87,11 +95,7 @@ def read_log(path: Path, lines: HostLines, source: str) -> Log:
     return log
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        text = path.read_text(errors="replace")
-    except OSError:
-        return
+def _records(text: str) -> Iterator[dict[str, Any]]:
     for line in text.splitlines():
         try:
             yield json.loads(line)

@@ -1,4 +1,6 @@
 // The state behind the exported functions: one device and one back end; errors and launches are each thread's own.
+// A process has one of it, but where it calls built objects as functions on tensors (software/tensors.cpp): one of
+// each.
 #pragma once
 
 #include <atomic>
@@ -20,6 +22,8 @@ struct CallConfiguration {
 class Runtime {
   public:
     static Runtime& get();
+    // This thread's from now on; null: the process's own again.
+    static void use(Runtime* runtime);
 
     // What a program that links to us is given before it runs: the device, its kernels, where work goes.
     void start(Backend* backend, const Device& device, std::vector<Kernel> kernels);
@@ -58,6 +62,7 @@ class Runtime {
         cudaError_t last_error = cudaSuccess;
     };
     static thread_local Thread thread_;
+    static thread_local Runtime* used_;
 
     Backend* backend_ = nullptr;
     Device device_;

@@ -5,29 +5,43 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace grader {
 
 namespace {
 
 constexpr int most_frames = 96;
-std::uintptr_t base = 0, first = 0, last = 0;
+Watched of_all;
+thread_local const Watched* of_thread = nullptr;
 
-int find_program(dl_phdr_info* info, std::size_t, void*) {
-    base = info->dlpi_addr;
-    first = UINTPTR_MAX;
+const Watched& watched() {
+    return of_thread ? *of_thread : of_all;
+}
+
+struct Search {
+    const char* library;
+    Watched found;
+};
+
+int look_at(dl_phdr_info* info, std::size_t, void* data) {
+    auto* search = static_cast<Search*>(data);
+    if (search->library && std::strcmp(info->dlpi_name, search->library) != 0) return 0;
+    Watched found{info->dlpi_addr, UINTPTR_MAX, 0};
     for (int i = 0; i < info->dlpi_phnum; ++i) {
         const ElfW(Phdr) & segment = info->dlpi_phdr[i];
         if (segment.p_type != PT_LOAD) continue;
-        first = std::min<std::uintptr_t>(first, base + segment.p_vaddr);
-        last = std::max<std::uintptr_t>(last, base + segment.p_vaddr + segment.p_memsz);
+        found.first = std::min<std::uintptr_t>(found.first, found.base + segment.p_vaddr);
+        found.last = std::max<std::uintptr_t>(found.last, found.base + segment.p_vaddr + segment.p_memsz);
     }
+    search->found = found;
     return 1;  // the program itself is the first that is shown
 }
 
 void add(std::uintptr_t address, Place* place) {
-    if (address < first || address >= last || place->count == place->frames.size()) return;
-    place->frames[place->count++] = address - base;
+    const Watched& code = watched();
+    if (address < code.first || address >= code.last || place->count == place->frames.size()) return;
+    place->frames[place->count++] = address - code.base;
 }
 
 void add_stack(Place* place) {
@@ -38,9 +52,19 @@ void add_stack(Place* place) {
 
 }  // namespace
 
-void frames_prepare() {
-    dl_iterate_phdr(find_program, nullptr);
+Watched frames_find(const char* library) {
+    Search search{library, {}};
+    dl_iterate_phdr(look_at, &search);
     frames_here();
+    return search.found;
+}
+
+void frames_watch(const Watched& program) {
+    of_all = program;
+}
+
+void frames_watch_here(const Watched* library) {
+    of_thread = library;
 }
 
 Place frames_here() {

@@ -12,6 +12,7 @@ int descriptor = -1;
 }
 
 void open_log(const std::string& path) {
+    if (descriptor >= 0) close(descriptor);
     descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 

@@ -113,8 +113,9 @@ bool Machine::open(const std::string& library, const std::string& program, unsig
     return device_ || refuse(call_->error());
 }
 
-bool Machine::map(const std::string& name, std::uint64_t address, std::uint64_t bytes, void* memory, bool initialised) {
-    return done(call_->add_buffer(device_, name.c_str(), address, bytes, memory, initialised, 1));
+bool Machine::map(const std::string& name, std::uint64_t address, std::uint64_t bytes, void* memory, bool initialised,
+                  bool writable) {
+    return done(call_->add_buffer(device_, name.c_str(), address, bytes, memory, initialised, writable));
 }
 
 void Machine::unmap(std::uint64_t address) {

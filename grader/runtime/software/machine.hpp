@@ -29,7 +29,8 @@ class Machine {
     const std::string& why() const { return why_; }
 
     // Memory of ours at an address of the device, until unmap.
-    bool map(const std::string& name, std::uint64_t address, std::uint64_t bytes, void* memory, bool initialised);
+    bool map(const std::string& name, std::uint64_t address, std::uint64_t bytes, void* memory, bool initialised,
+             bool writable = true);
     void unmap(std::uint64_t address);
 
     bool launch(const std::string& kernel, const dim3& grid, const dim3& block, std::size_t shared,

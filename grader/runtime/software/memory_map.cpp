@@ -58,6 +58,14 @@ const Allocation* MemoryMap::adopt(void* memory, std::size_t bytes, unsigned fla
     return add({0, address, bytes, MemoryKind::registered, static_cast<std::byte*>(memory), flags});
 }
 
+const Allocation* MemoryMap::lend(const std::string& name, void* memory, std::size_t bytes, bool initialised,
+                                  bool writable) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory);
+    if (!machine_.map(name, address, bytes, memory, initialised, writable)) return nullptr;
+    Allocation lent{++last_, address, bytes, MemoryKind::registered, static_cast<std::byte*>(memory), 0};
+    return &live_.insert_or_assign(address, lent).first->second;
+}
+
 const Allocation* MemoryMap::adopt_variable(std::uintptr_t address, std::size_t bytes) {
     return &live_.try_emplace(address, Allocation{0, address, bytes, MemoryKind::variable, nullptr, 0}).first->second;
 }

@@ -40,6 +40,8 @@ class MemoryMap {
     // addresses where the host has nothing, so that a host that follows one ends as it would beside a GPU.
     const Allocation* allocate(MemoryKind kind, std::size_t bytes, unsigned flags, std::size_t limit);
     const Allocation* adopt(void* memory, std::size_t bytes, unsigned flags);  // cudaHostRegister
+    // The memory of a tensor, for one call; the machine knows it by the name of the parameter.
+    const Allocation* lend(const std::string& name, void* memory, std::size_t bytes, bool initialised, bool writable);
     const Allocation* adopt_variable(std::uintptr_t address, std::size_t bytes);
     void release(std::uintptr_t address);
 

@@ -1,8 +1,10 @@
 // The back end that executes: a program with its own main runs on the software GPU, each piece of work as soon as it is
-// put on a stream. All state is behind one lock; exported functions take it first (`Software::lock`).
+// put on a stream. All state is behind one lock; exported functions take it first (`Software::lock`). A built object
+// that is called as a function on tensors has one of its own (tensors.cpp).
 #pragma once
 
 #include <algorithm>
+#include <istream>
 #include <map>
 #include <mutex>
 #include <set>
@@ -25,12 +27,17 @@ struct Why {
 
 class Software final : public Backend {
   public:
+    Software();
     static Software& get();
+    // This thread's from now on; null: the process's own again.
+    static void use(Software* software);
     using Lock = std::unique_lock<std::recursive_mutex>;
     Lock lock() { return Lock(mutex_); }
 
-    // From the library's constructor: `request` is the file that grader/program/run.py wrote.
-    bool start(const std::string& request);
+    // `request` is what grader/program/run.py wrote, or grader/op/library.py.
+    bool start(std::istream& request);
+    // As if nothing had gone wrong yet: what a call has broken is over with it.
+    void forgive();
 
     // ---- Backend
     Place here() override;
@@ -103,7 +110,6 @@ class Software final : public Backend {
     static cudaStreamCaptureMode& thread_mode();
 
   private:
-    Software();
     bool capture_forbids(const Capture& capture) const;
     cudaError_t perform_launch(const Work& work, const KernelWork& kernel);
     cudaError_t perform_copy(const Work& work, const CopyWork& copy);
@@ -114,7 +120,7 @@ class Software final : public Backend {
     void note(const Work& work, const Report& report);
     void note_unwritten(const Work& work, const CopyWork& copy);
     void note_release(const Allocation& allocation);
-    bool read(const std::string& request, std::vector<Kernel>* kernels, Device* device);
+    bool read(std::istream& input, std::vector<Kernel>* kernels, Device* device);
 
     std::recursive_mutex mutex_;
     Machine machine_;
@@ -134,6 +140,7 @@ class Software final : public Backend {
     static thread_local CUstream_st* current_stream_;
     static thread_local const char* current_function_;
     static thread_local bool in_host_function_;
+    static thread_local Software* used_;
 };
 
 // A launch whose arguments are copied.

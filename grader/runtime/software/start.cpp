@@ -55,32 +55,32 @@ __attribute__((constructor)) void start() {
     const std::string path = request;
     unsetenv(variable);
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // without its parent nobody would read what it finds
-    if (!Software::get().start(path)) {
+    std::ifstream request_file(path);
+    if (!Software::get().start(request_file)) {
         std::fputs("grader: the software GPU cannot be started\n", stderr);
         _exit(3);
     }
+    frames_watch(frames_find(nullptr));
+    watch_crashes();
 }
 
 }  // namespace
 
-bool Software::start(const std::string& request) {
+bool Software::start(std::istream& request) {
     std::vector<Kernel> kernels;
     Device device;
     if (!read(request, &kernels, &device)) return false;
-    frames_prepare();
     if (!machine_.open(machine_path_, program_path_, workers_)) {
         Line line(write_log, "not_started");
         line.text("reason", machine_.why());
         line.end();
         return false;
     }
-    watch_crashes();
     Runtime::get().start(this, device, std::move(kernels));
     return true;
 }
 
-bool Software::read(const std::string& request, std::vector<Kernel>* kernels, Device* device) {
-    std::ifstream input(request);
+bool Software::read(std::istream& input, std::vector<Kernel>* kernels, Device* device) {
     std::string text, word;
     if (!std::getline(input, text) || text != "program 1") return false;
     while (std::getline(input, text)) {

@@ -1,0 +1,19 @@
+"""A built entry as a function on PyTorch tensors: CPU tensors on the software GPU, CUDA tensors on the real one.
+
+    rmsnorm = load_entry(build(path), part)
+    rmsnorm(x, w, y, rows, cols, eps)      # results are written into the tensors that are given
+
+The same built object serves both: our CUDA runtime hands what it asks on to the software GPU's runtime, or to CUDA's
+own (grader/runtime/forward/). It is for one's own code on one's own machine: no cage holds it, and nothing that ran
+this way is ever ranked.
+
+    entry.py     the function: arguments, and what it raises
+    library.py   the object in memory, and its two back ends
+    cudart.py    where CUDA's own library is
+    words.py     what the software GPU saw, as an error
+"""
+
+from grader.op.entry import Entry, load_entry
+from grader.op.errors import EntryFailed, EntryMisused, NoBackEnd
+
+__all__ = ["Entry", "EntryFailed", "EntryMisused", "NoBackEnd", "load_entry"]
