@@ -14,10 +14,13 @@ from functools import cached_property
 from pathlib import Path
 
 from grader.puzzle import Part, Puzzle, PuzzleError
+from grader.python_part import PythonPart
 
 _DIRECTORY = re.compile(r"puzzle_(\d{2})_(\w+)")
-_REGION_START = "// --- your code ---"
-_REGION_END = "// --- end ---"
+_REGION_START, _PYTHON_REGION_START = "// --- your code ---", "# --- your code ---"
+_STARTS, _ENDS = (_REGION_START, _PYTHON_REGION_START), ("// --- end ---", "# --- end ---")
+_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PYTHON_COMMENTS = re.compile(r"#[^\n]*")
 
 
 class UsageError(Exception):
@@ -59,9 +62,15 @@ class Located:
         return f"{self.puzzle.number}.{self.index}"
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The entry's name; a part in Python has one of its own besides."""
+        return (self.part.name, self.part.entry) if isinstance(self.part, PythonPart) else (self.part.name,)
+
+    @property
     def path(self) -> Path:
         """The learner's own file."""
-        return self.puzzle.directory / f"{self.index}_{self.part.name}.cu"
+        suffix = "py" if isinstance(self.part, PythonPart) else "cu"
+        return self.puzzle.directory / f"{self.index}_{self.part.name}.{suffix}"
 
     @property
     def solution_path(self) -> Path:
@@ -114,7 +123,7 @@ class Catalog:
         puzzle, part = self._resolve(text)
         if part_name is None:
             return puzzle, part
-        named = next((located for located in puzzle.parts if located.part.name == part_name), None)
+        named = next((located for located in puzzle.parts if part_name in located.names), None)
         if named is None:
             names = ", ".join(located.part.name for located in puzzle.parts)
             raise UsageError(f"Puzzle {puzzle.number} has no part {part_name!r}; its parts are {names}.")
@@ -140,7 +149,7 @@ class Catalog:
             return puzzle, self._part_of(puzzle, text, tail)
         for candidate in self.puzzles:
             for located in candidate.parts:
-                if located.part.name == text:
+                if text in located.names:
                     return candidate, located
         raise UsageError(self._unknown(text))
 
@@ -154,7 +163,7 @@ class Catalog:
     @staticmethod
     def _part_of(puzzle: LocatedPuzzle, text: str, tail: str) -> Located:
         for located in puzzle.parts:
-            if tail in (str(located.index), located.part.name):
+            if tail in (str(located.index), *located.names):
                 return located
         raise UsageError(
             f"There is no part {text!r}: puzzle {puzzle.number} has parts "
@@ -225,14 +234,17 @@ def _puzzle_directories(root: Path) -> list[Path]:
 
 
 def regions(source: str) -> list[str]:
-    """The text between each pair of markers, `// --- your code ---` and `// --- end ---`, whole lines."""
+    """The text between each pair of markers, `// --- your code ---` and `// --- end ---`, whole lines.
+
+    In Python the markers begin with `#`.
+    """
     found: list[str] = []
     inside: list[str] | None = None
     for line in source.splitlines(keepends=True):
         match line.strip():
-            case text if text == _REGION_START:
+            case text if text in _STARTS:
                 inside = []
-            case text if text == _REGION_END and inside is not None:
+            case text if text in _ENDS and inside is not None:
                 found.append("".join(inside))
                 inside = None
             case _ if inside is not None:
@@ -243,16 +255,16 @@ def regions(source: str) -> list[str]:
 def markers(source: str) -> tuple[list[int], list[int]]:
     """The numbers of the lines that open and that close a region."""
     lines = [line.strip() for line in source.splitlines()]
-    starts = [number for number, line in enumerate(lines, 1) if line == _REGION_START]
-    return starts, [number for number, line in enumerate(lines, 1) if line == _REGION_END]
+    starts = [number for number, line in enumerate(lines, 1) if line in _STARTS]
+    return starts, [number for number, line in enumerate(lines, 1) if line in _ENDS]
 
 
 def region_spans(source: str) -> list[tuple[int, int]]:
     """Where the text between each pair of markers begins and ends in `source`, as `regions` gives it."""
     spans: list[tuple[int, int]] = []
-    place = 0
+    place, start = 0, _PYTHON_REGION_START if is_python(source) else _REGION_START
     for region in regions(source):
-        begun = source.index("\n", source.index(_REGION_START, place)) + 1
+        begun = source.index("\n", source.index(start, place)) + 1
         place = begun + len(region)
         spans.append((begun, place))
     return spans
@@ -263,15 +275,20 @@ def emptied(source: str) -> str:
     kept: list[str] = []
     inside = False
     for line in source.splitlines(keepends=True):
-        inside = inside and line.strip() != _REGION_END
+        inside = inside and line.strip() not in _ENDS
         if not inside:
             kept.append(line)
-        inside = inside or line.strip() == _REGION_START
+        inside = inside or line.strip() in _STARTS
     return "".join(kept)
+
+
+def is_python(source: str) -> bool:
+    """Whether the markers of a source are Python's."""
+    return any(line.strip() == _PYTHON_REGION_START for line in source.splitlines())
 
 
 def is_untouched(source: str) -> bool:
     """Whether nothing but comments and blanks stands between the markers; False for a file that has none."""
     found = regions(source)
-    comments = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+    comments = _PYTHON_COMMENTS if is_python(source) else _COMMENTS
     return bool(found) and not any(comments.sub("", region).strip() for region in found)

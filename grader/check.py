@@ -24,6 +24,7 @@ from grader.judged_goals import judged_goals
 from grader.launcher import host_observations
 from grader.notes import Notes
 from grader.puzzle import Case, element_count
+from grader.python_part import PythonPart
 from grader.smallest import Failing, smallest_case
 from grader.submission import Options, Submission
 from grader.tools import Tools, TorchLoading, TorchMissing
@@ -44,6 +45,10 @@ _MOST_FAILED = 8  # launches
 
 def check_part(submission: Submission, options: Options, tools: Tools, loading: TorchLoading) -> PartVerdict:
     """Judges one file; whatever it does, a verdict comes out."""
+    if isinstance(submission.located.part, PythonPart):
+        from grader.caged_python.judge import check_python_part
+
+        return check_python_part(submission, options, tools, loading)
     return _PartCheck(submission, options, tools=tools, loading=loading).verdict()
 
 

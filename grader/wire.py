@@ -43,10 +43,12 @@ def announce(stream: BinaryIO, message: Mapping[str, Any], raw_bytes: int) -> No
         raise WireBroken(str(error)) from error
 
 
-def receive(stream: BinaryIO) -> tuple[dict[str, Any], int]:
+def receive(
+    stream: BinaryIO, most_json: int = MAX_JSON_BYTES, most_raw: int = MAX_RAW_BYTES
+) -> tuple[dict[str, Any], int]:
     """The next message, and how many raw bytes follow it in the stream."""
     size, raw_bytes = _HEAD.unpack(_exactly(stream, _HEAD.size))
-    if size > MAX_JSON_BYTES or raw_bytes > MAX_RAW_BYTES:
+    if size > most_json or raw_bytes > most_raw:
         raise WireBroken("a frame that is too large")
     try:
         message = json.loads(_exactly(stream, size))

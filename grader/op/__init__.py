@@ -7,7 +7,8 @@ The same built object serves both: our CUDA runtime hands what it asks on to the
 own (grader/runtime/forward/). It is for one's own code on one's own machine: no cage holds it, and nothing that ran
 this way is ever ranked.
 
-    entry.py     the function: arguments, and what it raises
+    entry.py     the function, and what it raises
+    arguments.py what it is called with
     library.py   the object in memory, and its two back ends
     cudart.py    where CUDA's own library is
     words.py     what the software GPU saw, as an error

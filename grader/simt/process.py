@@ -11,7 +11,6 @@ import contextlib
 import os
 import queue
 import resource
-import select
 import signal
 import socket
 import subprocess
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from grader.cache import ToolMissing
+from grader.link import Link
 from grader.native import build_library
 from grader.simt.machine import MachineError
 from grader.simt.sharing import SharedMemory
@@ -67,7 +67,7 @@ class MachineProcess:
         ours, theirs = socket.socketpair()
         inherited = [theirs.fileno(), self.memory.descriptor]
         command = [sys.executable, "-I", "-S", "-c", _START, str(_ROOT), *map(str, inherited), *_libraries()]
-        self._link = _Link(ours)
+        self._link = Link(ours)
         self._stream = cast("BinaryIO", self._link)  # as far as a wire needs one
         try:
             self._process = _started(command, inherited)
@@ -192,37 +192,6 @@ class MachineProcess:
 def _libraries() -> tuple[str, str]:
     """Looking them up means reading all their sources, which is done once."""
     return str(build_library("machine")), str(build_library("confinement"))
-
-
-class _Link:
-    """Our end of the socket, as a stream that waits no longer than until `deadline`."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._socket = connection
-        self._poll = select.poll()
-        self._poll.register(connection, select.POLLIN)
-        self.deadline = 0.0
-
-    def readable(self, seconds: float) -> bool:
-        return bool(self._poll.poll(seconds * 1000))
-
-    def readinto(self, view: memoryview) -> int:
-        self._socket.settimeout(self._left())
-        return self._socket.recv_into(view)
-
-    def write(self, data: bytes | memoryview) -> None:
-        if data:
-            self._socket.settimeout(self._left())
-            self._socket.sendall(data)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-    def close(self) -> None:
-        self._socket.close()
-
-    def _left(self) -> float:
-        return max(self.deadline - time.monotonic(), 0.001)
 
 
 def _started(command: list[str], inherited: list[int]) -> subprocess.Popen[bytes]:
