@@ -341,6 +341,7 @@ class _PythonCheck(Notes):
 
     def _tell(self, wrong: _Wrong) -> None:
         facts = {"entry": self.python.entry, **wrong.facts}
+        flat = wrong.facts.get("flat")
         line = wrong.line if wrong.line and 0 < wrong.line <= len(self.submission.text().splitlines()) else None
         self._add(
             Finding(
@@ -352,7 +353,7 @@ class _PythonCheck(Notes):
                 file=self.submission.shown,
                 line=line,
                 buffer=_buffer(wrong.facts["buffer"]) if "buffer" in wrong.facts else None,
-                index=wrong.facts.get("flat") if isinstance(wrong.facts.get("flat"), int) else None,
+                index=flat if isinstance(flat, int) else None,
                 count=int(str(wrong.facts.get("count", 1))),
             )
         )
@@ -396,7 +397,7 @@ def _expected(
     leaves = {name: tensor.double().requires_grad_(name in needs) for name, tensor in tensors.items()}
     result = call_by_name(part.reference, {**leaves, **numbers})
     wanted = [leaves[name] for name in needs]
-    gradients = torch.autograd.grad(result, wanted, dy.double()) if wanted else ()
+    gradients = torch.autograd.grad((result * dy.double()).sum(), wanted) if wanted else ()
     return _Expected(result.detach(), dict(zip(needs, gradients, strict=True)))
 
 
@@ -414,7 +415,7 @@ def _losses(
         leaves = {name: value.detach().requires_grad_(name in moved) for name, value in values.items()}
         result = call_by_name(part.reference, {**leaves, **numbers})
         loss = ((result - target.double()) ** 2).mean()
-        yield float(loss)
+        yield loss.item()
         gradients = torch.autograd.grad(loss, [leaves[name] for name in moved])
         for name, gradient in zip(moved, gradients, strict=True):
             values[name] = leaves[name].detach() - call.rate * gradient

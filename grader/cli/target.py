@@ -8,9 +8,8 @@ from pathlib import Path
 
 from grader.catalog import Located, LocatedPuzzle, UsageError
 from grader.check import Submission
-from grader.progress import Progress, digest
+from grader.own_parts import used_parts
 from grader.puzzle import Case, Number, Part, PuzzleError, Scalar, shape_of
-from grader.submission import UsedPart, references
 
 _LARGEST_SOURCE = 1 << 20  # bytes; a part is about 80 lines
 
@@ -22,25 +21,6 @@ def own_submission(located: Located) -> Submission:
             f"{shown_path(located.path)} is missing; `grader reset {located.label}` brings the skeleton back."
         )
     return Submission(located, readable_source(located.path), shown_path(located.path), uses=used_parts(located))
-
-
-def used_parts(located: Located) -> tuple[UsedPart, ...]:
-    """The parts that this one builds on: the learner's own file where it passed as it stands, else the reference."""
-    if not located.used:
-        return ()
-    progress = Progress(located.puzzle.directory.parents[1])
-    return tuple(
-        UsedPart(part, part.path, is_own=True) if _passed_as_it_is(part, progress) else reference
-        for part, reference in zip(located.used, references(located), strict=True)
-    )
-
-
-def _passed_as_it_is(located: Located, progress: Progress) -> bool:
-    passed = progress.part(located.puzzle.name, located.part.name).passed_text
-    try:
-        return passed is not None and passed == digest(located.path.read_bytes())
-    except OSError:
-        return False
 
 
 def solution_submission(located: Located) -> Submission:

@@ -11,10 +11,12 @@ this way is ever ranked.
     arguments.py what it is called with
     library.py   the object in memory, and its two back ends
     cudart.py    where CUDA's own library is
+    part.py      an entry by its name alone
     words.py     what the software GPU saw, as an error
 """
 
 from grader.op.entry import Entry, load_entry
 from grader.op.errors import EntryFailed, EntryMisused, NoBackEnd
+from grader.op.part import part_entry
 
-__all__ = ["Entry", "EntryFailed", "EntryMisused", "NoBackEnd", "load_entry"]
+__all__ = ["Entry", "EntryFailed", "EntryMisused", "NoBackEnd", "load_entry", "part_entry"]

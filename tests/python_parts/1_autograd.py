@@ -22,7 +22,7 @@ class FusedRMSNorm(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dy):
-        """dy [batch, seq, hidden] → the gradients of x and weight, and none of eps."""
+        """Dy [batch, seq, hidden] → the gradients of x and weight, and none of eps."""
         # --- your code ---
         x, weight = ctx.saved_tensors
         cols = x.shape[-1]

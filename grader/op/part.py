@@ -1,0 +1,55 @@
+"""A part's entry by its name alone, as files in Python ask for it."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from grader.op.entry import Entry, load_entry
+
+if TYPE_CHECKING:
+    from grader.submission import UsedPart
+
+
+def part_entry(name: str) -> PartEntry:
+    """The entry of that name, of any puzzle here: the learner's own file where it has passed, else the reference.
+
+    It is compiled when it is called first. In a check the grader stands in its place.
+    """
+    return PartEntry(name)
+
+
+class PartEntry:
+    """An entry that is found, compiled and loaded at its first call; see `Entry` for what a call may raise."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *arguments: Any) -> None:
+        _loaded(self.name)(*arguments)
+
+
+@functools.cache
+def _loaded(name: str) -> Entry:
+    from grader.build import build
+    from grader.catalog import UsageError, load_catalog
+    from grader.own_parts import standing_for, used_parts
+
+    located = load_catalog().resolve(name)[1]
+    if located is None:
+        raise UsageError(f"{name} is a puzzle; name the entry of one of its parts.")
+    chosen: UsedPart = standing_for(located)
+    sources = [part.source() for part in used_parts(located)]
+    return load_entry(build(chosen.path, target=_target(), uses=sources), located.part)
+
+
+def _target() -> int:
+    """The architecture of this machine's GPU, times ten; the usual one where there is none."""
+    import torch
+
+    from grader.build import DEFAULT_TARGET
+
+    if not torch.cuda.is_available():
+        return DEFAULT_TARGET
+    major, minor = torch.cuda.get_device_capability()
+    return max(10 * major + minor, DEFAULT_TARGET)
