@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.explain import sentence
 from grader.puzzle import Case, Number, Part, PuzzleError, call_by_name, shape_of
+from grader.shrunk import Shrunk, Sizes
 
 Params = dict[str, Number]
 Probe = Callable[[Case], str | None]
@@ -25,31 +25,6 @@ _TILES = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _MOST_PROBES = 150
 _MULTIPLES = 3  # of a tile that must pass, for it to be said that they do
 _BEYOND = 3  # sizes past the smallest that must fail, for it to be said that it fails from there on
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What was seen of one size, all others at their smallest: it fails at `fails`, and `passes` beside it is right.
-
-    `from_here` tells that all larger ones that were tried fail, except multiples of `multiple`, if it is not 0, which
-    pass. `smallest` tells that `fails` is the smallest size there is.
-    """
-
-    names: tuple[str, ...]
-    fails: int
-    passes: int
-    from_here: bool
-    multiple: int
-    smallest: bool
-
-
-@dataclass(frozen=True)
-class Shrunk:
-    """The smallest case found, what was seen of its sizes, and the scalars of the cases that were run and are right."""
-
-    case: Case
-    sizes: tuple[Sizes, ...]
-    passed: tuple[Mapping[str, Number], ...]
 
 
 def shrink(
@@ -107,40 +82,6 @@ def _among_its_like(part: Part, case: Case, kind: str, probe: Probe) -> Shrunk |
 
 def _volume(case: Case, sizes: Sequence[str]) -> int:
     return math.prod(int(case.params[name]) for name in sizes)
-
-
-def told(shrunk: Shrunk) -> str:
-    """What was found, in a sentence or two: "From M = 33 on; multiples of 32 pass. The smallest: …"."""
-    said = []
-    for seen in shrunk.sizes:
-        key = "from_passes" if seen.from_here else "passes"
-        if seen.multiple:
-            key = "only_multiples" if seen.smallest else "from_multiples"
-        facts = {"size": _spelled(seen.names, seen.fails), "passes": _spelled(seen.names, seen.passes)}
-        said.append(sentence("sizes", key, facts=facts | {"multiple": seen.multiple, "name": " = ".join(seen.names)}))
-    facts = {"case": _listed(shrunk.case.params)}
-    if not said:
-        said.append(_smaller(shrunk))
-    elif len(shrunk.case.params) > 1:
-        said.append(sentence("sizes", "smallest", facts=facts))
-    return " ".join(said)
-
-
-def _smaller(shrunk: Shrunk) -> str:
-    """The case, beside the smallest that is right, if one is known."""
-    facts = {"case": _listed(shrunk.case.params)}
-    if len(shrunk.case.params) > 1 or not shrunk.passed:
-        return sentence("sizes", "smaller", facts=facts)
-    passes = min(shrunk.passed, key=lambda params: tuple(params.values()))
-    return sentence("sizes", "smaller_beside", facts=facts | {"passes": _listed(passes)})
-
-
-def _listed(params: Mapping[str, Number]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in params.items())
-
-
-def _spelled(names: Sequence[str], value: int) -> str:
-    return f"{' = '.join(names)} = {value}"
 
 
 # ---- what sizes there may be ----------------------------------------------------------------------------------------
@@ -315,7 +256,25 @@ class _Search:
                 return Sizes(axis.names, fails, beside, from_here=True, multiple=tile, smallest=smallest)
         if not passes:
             return None
+        for other in self.axes:
+            if other is not axis and self._passes_where_equal(axis, other, params, beside):
+                return Sizes(axis.names, fails, beside, False, 0, smallest, equal=other.names)
+        if smallest and not all(self._passes_at(axis, params, fails + more * axis.step) for more in (2, 3)):
+            return None  # one that passes among many that do not is chance
         return Sizes(axis.names, fails, beside, self._fails_onward(axis, params, 0), 0, smallest)
+
+    def _passes_where_equal(self, axis: _Axis, other: _Axis, params: Params, passes: int) -> bool:
+        """Whether what passes is that both sizes are the same: so it is with the next size, and not with different
+        ones.
+        """
+        more = passes + axis.step
+        if int(params[other.names[0]]) != passes or axis.step != other.step or more > min(axis.most, other.most):
+            return False
+
+        def sizes(one: int, two: int) -> Params:
+            return _with(_with(params, axis, one), other, two)
+
+        return self.passes(sizes(more, more)) and self.fails(sizes(more, passes)) and self.fails(sizes(passes, more))
 
     def _promising(self, axis: _Axis) -> list[int]:
         """Tiles of which all may pass: some multiple of them is known to."""
@@ -324,19 +283,26 @@ class _Search:
         return [tile for tile in self.tiles if any(value and value % tile == 0 for value in right)]
 
     def _multiples_pass(self, axis: _Axis, params: Params, tile: int) -> bool:
-        """Whether the tile, twice the tile and what comes next pass, two of them past the smallest that fails."""
+        """Whether the tile, twice the tile and what comes next pass, two of them past the smallest that fails, and
+        larger ones up to the size that failed first.
+        """
         fails = int(params[axis.names[0]])
         if tile % axis.step or tile <= axis.step or fails % tile == 0:
             return False
         first = fails // tile + 1
         factors = sorted({1, 2, first, first + 1})
         chosen = [factor * tile for factor in (factors if len(factors) >= _MULTIPLES else [*factors, first + 2])]
+        size = int(self.start.params[axis.names[0]])
+        chosen += [part // tile * tile for part in (size // _BEYOND, size) if part // tile > first + 1]
         return all(self._passes_at(axis, params, value) for value in chosen)
 
     def _fails_onward(self, axis: _Axis, params: Params, multiple: int) -> bool:
-        """Whether what was tried past the smallest fails, multiples apart, and what was tried below it passes."""
-        fails = int(params[axis.names[0]])
+        """Whether what was tried past the smallest fails, up to the size that failed first and multiples apart, and
+        what was tried below it passes.
+        """
+        fails, first = int(params[axis.names[0]]), int(self.start.params[axis.names[0]])
         wanted = [fails + axis.step, fails + 2 * axis.step, fails + fails // 2, 2 * fails + axis.step]
+        wanted += [(fails + first) // 2, first]
         if multiple:
             wanted += [multiple * factor + axis.step for factor in (fails // multiple + 1, fails // multiple + 2)]
         sizes = dict.fromkeys(axis.near(value) for value in wanted)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from grader.evidence import LaunchFact
 from grader.launcher import host_observations
 from grader.puzzle import Case, Part
-from grader.shrink import Shrunk, shrink, told
+from grader.shrink import shrink
+from grader.shrunk import Shrunk, told
 from grader.verdict import Smallest
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from grader.puzzle import Case, In, Number, Out, Part, PuzzleError, Scalar, Tolerance, Work, f32, i32
-from grader.shrink import Shrunk, shrink, told
+from grader.shrink import shrink
+from grader.shrunk import Shrunk, told
 
 
 def part(names: str, *cases: Case, valid: Callable[..., bool] | None = None) -> Part:
@@ -67,7 +68,7 @@ def words(of: Part, case: Case, fails: Callable[..., bool]) -> str:
     [
         (lambda n: n > 256, 257, "From n = 257 on; n = 256 passes."),
         (lambda n: n > 100, 101, "From n = 101 on; n = 100 passes."),
-        (lambda n: n > 262_144, 262_145, "n = 262145 fails, n = 262144 passes."),
+        (lambda n: n > 262_144, 262_145, "From n = 262145 on; n = 262144 passes."),
         (lambda n: n >= 33 and n % 32 != 0, 33, "From n = 33 on; multiples of 32 pass."),
         (lambda n: n % 2 == 0, 2, "n = 2 fails, n = 1 passes."),
         (lambda n: n == 257, 257, "n = 257 fails, n = 256 passes."),
@@ -166,6 +167,25 @@ def test_multiples_are_claimed_only_where_they_all_pass() -> None:
     assert "multiples of 128" in words(VECTOR, sizes(n=33), lambda n: n > 32 and (n % 32 != 0 or n == 64))
     assert "multiples" not in words(VECTOR, sizes(n=33), lambda n: n > 32 and (n % 32 != 0 or n % 96 == 0))
     assert "From" not in words(VECTOR, sizes(n=33), lambda n: n > 32 and n % 32 != 0 and n != 34)
+
+
+def test_the_case_that_failed_first_agrees_with_what_is_said() -> None:
+    """Rows are shared out by a quotient that is rounded down: 18 and 34 pass, 1000 does not."""
+
+    def fails(n: int) -> bool:
+        blocks = -(-n // 16)
+        return n // blocks * blocks != n
+
+    assert words(VECTOR, sizes(n=1000), fails).startswith("n = 17 fails, n = 16 passes.")
+    assert words(VECTOR, sizes(n=300_006), lambda n: n > 32 and (n % 2 == 1 or n > 4000)).startswith("n = 33 fails")
+    assert "From" not in words(VECTOR, sizes(n=3003), lambda n: n > 32 and not 1000 < n < 3000)
+
+
+def test_sizes_that_have_to_be_equal_are_told_as_such() -> None:
+    said = words(GEMM, sizes(M=65, N=33, K=17), lambda M, N, K: N != K)  # noqa: N803
+    assert said.startswith("It passes only where N = K: is one taken for the other?")
+    by_chance = words(GEMM, sizes(M=65, N=33, K=17), lambda M, N, K: K not in (2, 9))  # noqa: N803
+    assert "passes" not in by_chance
 
 
 # ---- what sizes there may be ----
