@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 ROOT = Path(__file__).resolve().parents[2]
+Table: TypeAlias = Callable[[Mapping[str, Any]], str]
 
 
 def times(measured: Mapping[str, Any]) -> str:
@@ -41,35 +42,6 @@ def block_sizes(measured: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
-def products(measured: Mapping[str, Any]) -> str:
-    """Puzzle 2's solutions beside cuBLAS's product of the same matrices."""
-    best = measured["products"]["cublas"]["ms"]
-    rows = ["| | ms | TFLOP/s | of cuBLAS's |", "|---|---|---|---|"]
-    for name, part in measured["products"].items():
-        shown = "cuBLAS, single precision" if name == "cublas" else f"`{name}`"
-        rate, share = part["flops"] / part["ms"] / 1e9, "" if name == "cublas" else f"{100 * best / part['ms']:.0f} %"
-        rows.append(f"| {shown} | {part['ms']:.2f} | {rate:.1f} | {share} |".replace("|  |", "| |"))
-    return "\n".join(rows)
-
-
-def transposes(measured: Mapping[str, Any]) -> str:
-    """Puzzle 3's solutions beside a copy of as many bytes."""
-    copy = measured["transposes"]["copy"]["ms"]
-    rows = ["| | ms | GB/s | of a copy's |", "|---|---|---|---|"]
-    for name, part in measured["transposes"].items():
-        shown = "a copy" if name == "copy" else f"`{name}`"
-        rate, share = part["bytes"] / part["ms"] / 1e6, "" if name == "copy" else f"{100 * copy / part['ms']:.0f} %"
-        rows.append(f"| {shown} | {part['ms']:.3f} | {rate:,.0f} | {share} |".replace("|  |", "| |"))
-    return "\n".join(rows)
-
-
-def tensor_products(measured: Mapping[str, Any]) -> str:
-    """Puzzle 4's solutions, of square matrices and of odd ones."""
-    rows = ["| | M = N = K | ms | TFLOP/s |", "|---|---|---|---|"]
-    rows += [f"| `{row['name']}` | {row['M']:,} | {row['ms']:.2f} | {row['tflops']:.0f} |" for row in measured["times"]]
-    return "\n".join(rows)
-
-
 _SUMS = {
     "thread_a_row": "sums of rows, a thread a row",
     "warp_sum": "sums of rows, a warp a row: `warp_sum`",
@@ -90,45 +62,85 @@ def sums(measured: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
-_CEILINGS = {"read": "a kernel that only reads", "copy": "a copy of as many bytes"}
+_CEILINGS = {
+    "stream_read": "a kernel that only reads",
+    "stream_copy": "a kernel that copies as much",
+    "stream_add": "a kernel that reads two and writes one",
+}
 
 
-def _of_ceilings(measured: Mapping[str, Any], names: Sequence[str]) -> str:
+def solved_products(*labels: str) -> Table:
+    """Products of matrices beside PyTorch's own, the parts of these labels."""
+
+    def table(measured: Mapping[str, Any]) -> str:
+        rows = ["| | ms | TFLOP/s | of PyTorch's |", "|---|---|---|---|"]
+        chosen = _chosen(measured, labels)
+        for name in dict.fromkeys(part["bench"]["product"] for part in chosen):
+            own = next(product for product in measured["products"].values() if product["name"] == name)
+            rows.append(f"| PyTorch, {name.split()[1]} | {own['ms']:.3f} | {own['tflops']:.1f} | |")
+            for part in (part for part in chosen if part["bench"]["product"] == name):
+                timed = part["bench"]
+                share = f"{100 * timed['of_product']:.0f} %"
+                rows.append(f"| `{part['part']}` | {timed['ms']:.3f} | {timed['tflops']:.1f} | {share} |")
+        return "\n".join(rows)
+
+    return table
+
+
+def solved_streams(*labels: str) -> Table:
     """Parts beside the kernel that moves as many bytes in the same proportion and does nothing else."""
-    rows = ["| | ms | GB/s | of the ceiling |", "|---|---|---|---|"]
-    for name in names:
-        part = measured["parts"][name]
-        rate, share = part["bytes"] / part["ms"] / 1e6, ""
-        if part["ceiling"]:
-            ceiling = measured["parts"][part["ceiling"]]
-            share = f"{100 * rate * 1e6 * ceiling['ms'] / ceiling['bytes']:.0f} % "
-        shown = _CEILINGS.get(name, f"`{name}`")
-        rows.append(f"| {shown} | {part['ms']:.3f} | {rate:,.0f} | {share}|")
-    return "\n".join(rows)
+
+    def table(measured: Mapping[str, Any]) -> str:
+        rows = ["| | ms | GB/s | of the ceiling |", "|---|---|---|---|"]
+        chosen = _chosen(measured, labels)
+        for name in dict.fromkeys(part["bench"].get("ceiling") for part in chosen):
+            if name is not None:
+                ceiling = measured["ceilings"][name]
+                rows.append(f"| {_CEILINGS[name]} | {ceiling['ms']:.3f} | {ceiling['gb_per_s']:,.0f} | |")
+            for part in (part for part in chosen if part["bench"].get("ceiling") == name):
+                timed = part["bench"]
+                share = f" {100 * timed['of_ceiling']:.0f} % " if name is not None else " "
+                rows.append(f"| `{part['part']}` | {timed['ms']:.3f} | {timed['gb_per_s']:,.0f} |{share}|")
+        return "\n".join(rows)
+
+    return table
 
 
-def reductions(measured: Mapping[str, Any]) -> str:
-    """Puzzle 5's solutions beside what memory gives."""
-    sums = ("reduce_sum", "reduce_sum_deterministic", "row_sum", "row_max", "col_sum")
-    return _of_ceilings(measured, ("read", *sums, "copy", "row_softmax"))
-
-
-def norms(measured: Mapping[str, Any]) -> str:
-    """Puzzle 6's solutions beside a copy."""
-    forward = ("rmsnorm_naive", "rmsnorm", "rmsnorm_vec", "rmsnorm_f16", "rmsnorm_bf16")
-    return _of_ceilings(measured, ("copy", *forward, "rmsnorm_backward_dx", "rmsnorm_backward"))
+def _chosen(measured: Mapping[str, Any], labels: Sequence[str]) -> list[Mapping[str, Any]]:
+    return [part for part in measured["parts"] if part["label"] in labels]
 
 
 # Page, marker, results, and what makes the table of them.
-TABLES: tuple[tuple[str, str, str, Callable[[Mapping[str, Any]], str]], ...] = (
+SOLUTIONS = "results/h200/solutions.json"
+TABLES: tuple[tuple[str, str, str, Table], ...] = (
     ("puzzles/puzzle_01_vector_add/README.md", "times", "results/puzzle_01_h200.json", times),
     ("puzzles/puzzle_01_vector_add/README.md", "block sizes", "results/puzzle_01_h200.json", block_sizes),
-    ("puzzles/puzzle_02_tiled_gemm/README.md", "times", "results/puzzles_02_03_h200.json", products),
-    ("puzzles/puzzle_03_bank_conflicts/README.md", "times", "results/puzzle_03_h200.json", transposes),
-    ("puzzles/puzzle_04_wmma/README.md", "times", "results/puzzle_04_h200.json", tensor_products),
+    (
+        "puzzles/puzzle_02_tiled_gemm/README.md",
+        "parts",
+        SOLUTIONS,
+        solved_products("2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "2.8"),
+    ),
+    (
+        "puzzles/puzzle_03_bank_conflicts/README.md",
+        "parts",
+        SOLUTIONS,
+        solved_streams("3.2", "3.3", "3.4", "3.5", "3.6"),
+    ),
+    ("puzzles/puzzle_04_wmma/README.md", "parts", SOLUTIONS, solved_products("4.2", "4.3", "4.4", "4.5")),
     ("puzzles/puzzle_05_reductions/README.md", "times", "results/puzzle_05_h200.json", sums),
-    ("puzzles/puzzle_05_reductions/README.md", "parts", "results/puzzles_05_06_h200.json", reductions),
-    ("puzzles/puzzle_06_rmsnorm/README.md", "parts", "results/puzzles_05_06_h200.json", norms),
+    (
+        "puzzles/puzzle_05_reductions/README.md",
+        "parts",
+        SOLUTIONS,
+        solved_streams("5.3", "5.4", "5.5", "5.6", "5.7", "5.8"),
+    ),
+    (
+        "puzzles/puzzle_06_rmsnorm/README.md",
+        "parts",
+        SOLUTIONS,
+        solved_streams("6.1", "6.2", "6.3", "6.4", "6.5", "6.6", "6.7"),
+    ),
 )
 
 
