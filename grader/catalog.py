@@ -92,6 +92,13 @@ class Located:
             found |= {part.label: part for part in (*needed.used, needed)}
         return tuple(found.values())
 
+    @cached_property
+    def beside(self) -> tuple[Located, ...]:
+        """The parts of the same puzzle that are shown beside this one, in the order of their calls."""
+        named = self.part.beside.parts if self.part.beside is not None else ()
+        by_name = {located.part.name: located for located in self.puzzle.parts}
+        return tuple(by_name[name] for name in named)
+
     def kernel_is_given(self) -> bool:
         """Whether the learner writes the launch only: the markers of the skeleton come after the kernel."""
         try:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from grader.ahead import Ahead
+from grader.beside import side_by_side
 from grader.compiled import build_findings, named_fragments, uninitialised, void_entry
 from grader.cuda.presence import why_not
 from grader.evidence import CaseEvidence, Evidence
@@ -49,7 +50,10 @@ def check_part(submission: Submission, options: Options, tools: Tools, loading: 
         from grader.caged_python.judge import check_python_part
 
         return check_python_part(submission, options, tools, loading)
-    return _PartCheck(submission, options, tools=tools, loading=loading).verdict()
+    verdict = _PartCheck(submission, options, tools=tools, loading=loading).verdict()
+    if not verdict.passed or options.cases is not None:
+        return verdict
+    return replace(verdict, comparison=side_by_side(submission, options.seed, tools))
 
 
 @dataclass(kw_only=True)

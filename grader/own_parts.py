@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.catalog import Located
 from grader.progress import Progress, digest
-from grader.submission import UsedPart, references
+from grader.submission import Submission, UsedPart, references
 
 
 def used_parts(located: Located) -> tuple[UsedPart, ...]:
@@ -23,6 +23,15 @@ def standing_for(located: Located) -> UsedPart:
     progress = Progress(located.puzzle.directory.parents[1])
     is_own = _passed_as_it_is(located, progress)
     return UsedPart(located, located.path if is_own else located.solution_path, is_own=is_own)
+
+
+def parts_beside(located: Located) -> list[Submission]:
+    """The parts that this one is shown beside, each built on what it uses: both own where they have passed."""
+    standing = map(standing_for, located.beside)
+    return [
+        Submission(one.located, one.path, one.path.name, is_solution=not one.is_own, uses=used_parts(one.located))
+        for one in standing
+    ]
 
 
 def _passed_as_it_is(located: Located, progress: Progress) -> bool:

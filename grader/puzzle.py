@@ -198,6 +198,20 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """Parts of the same puzzle that do together what this one does, counted beside it once it has passed.
+
+    `parts` are in the order of their calls. `cases` are of this part, told apart by the scalar `by`; the others take
+    the scalars that they have. Buffers of one name are one, and so are those that `same` names: {"two.dy": "one.dx"}.
+    """
+
+    parts: Sequence[str]
+    by: str
+    cases: Sequence[Case]
+    same: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Work:
     """What a case must at least move and compute: bytes of device memory, floating-point operations."""
 
@@ -221,7 +235,8 @@ class Part:
     see `grader/banks/reads.py`. `far` is a case whose indices need 64 bits, where the bench case's do not: a sample of
     it is run on the software GPU, as of the bench case, and it is not timed. `mistakes` are those that this part
     invites, beside what any part may have. `uses` names entries of other parts, of any puzzle, that the launcher calls:
-    they are compiled with it (`prelude.py`), the learner's own where it has passed, else the reference.
+    they are compiled with it (`prelude.py`), the learner's own where it has passed, else the reference. `beside` names
+    parts that this one is to be better than; both are counted, nothing is judged by it.
     """
 
     name: str
@@ -243,6 +258,7 @@ class Part:
     valid: Callable[..., bool] | None = field(default=None, kw_only=True)
     mistakes: Sequence[Mistake] = field(default=(), kw_only=True)
     uses: Sequence[str] = field(default=(), kw_only=True)
+    beside: Beside | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         names = [param.name for param in self.params]
@@ -250,7 +266,8 @@ class Part:
             raise PuzzleError(f"{self.name}: the parameter {min(twice)} appears twice.")
         if not self.groups or not all(self.groups.values()):
             raise PuzzleError(f"{self.name}: every part needs groups, and every group at least one case.")
-        for case in (*self.cases(), self.bench, *([self.far] if self.far is not None else [])):
+        counted = self.beside.cases if self.beside is not None else ()
+        for case in (*self.cases(), self.bench, *([self.far] if self.far is not None else []), *counted):
             self._check_case(case)
         mistaken = (mistake.reference for mistake in self.mistakes)
         own = (self.reference, self.work, self.tolerance.absolute, self.tolerance.scale, self.valid)
@@ -315,6 +332,12 @@ class Puzzle:
             raise PuzzleError(f"{self.title}: a puzzle has at least one part, and no two of one name.")
         if any(earlier >= later for earlier, later in itertools.pairwise((0, *self.numbers))):
             raise PuzzleError(f"{self.title}: the numbers of its parts do not rise: {self.numbers}.")
+        known = {part.name: {scalar.name for scalar in part.scalars} for part in self.parts}
+        for part, beside in ((part, part.beside) for part in self.parts if part.beside is not None):
+            if unknown := set(beside.parts) - known.keys():
+                raise PuzzleError(f"{part.name}: it stands beside {min(unknown)}, which is no part of this puzzle.")
+            if missing := set.union({beside.by}, *(known[name] for name in beside.parts)) - known[part.name]:
+                raise PuzzleError(f"{part.name}: it has no {min(missing)}, which the parts beside it need.")
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -52,7 +52,7 @@ def used_sources(located: Located) -> tuple[UsedSource, ...]:
 class Submission:
     """A file to be judged as a part; `shown` is how the learner knows it, `is_solution` whether it is the reference.
 
-    `uses` are the parts that it builds on; None stands for the references.
+    `uses` are the parts that it builds on, `beside` those that it is shown beside; None stands for the references.
     """
 
     located: Located
@@ -60,6 +60,14 @@ class Submission:
     shown: str
     is_solution: bool = False
     uses: Sequence[UsedPart] | None = None
+    beside: Sequence[Submission] | None = None
+
+    @property
+    def others(self) -> Sequence[Submission]:
+        """The parts that it is shown beside, in the order of their calls."""
+        if self.beside is not None:
+            return self.beside
+        return [Submission(part, part.solution_path, part.path.name, is_solution=True) for part in self.located.beside]
 
     @property
     def used(self) -> Sequence[UsedPart]:

@@ -157,6 +157,35 @@ class Used:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What one or several calls cost, in one case: kernels started; bytes that they load and store, of each buffer its
+    size at most, by kernel and way; bytes of memory at most, buffers, workspaces and what the entry allocates.
+    """
+
+    kernels: int
+    moved: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class ComparedCase:
+    """The scalars of a case, what the part costs there, and what the others cost together."""
+
+    params: Mapping[str, int | float]
+    this: Cost
+    others: Cost
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """A part beside others that do together what it does: whose files were taken, and the cases, told apart by `by`."""
+
+    others: tuple[Used, ...]
+    by: str
+    cases: tuple[ComparedCase, ...]
+
+
+@dataclass(frozen=True)
 class PartVerdict:
     """One part. `reason` says in a sentence why it could not be checked; `not_reached` names the groups never tried."""
 
@@ -179,6 +208,7 @@ class PartVerdict:
     reason: str | None = None
     smallest: Smallest | None = None
     uses: tuple[Used, ...] = ()
+    comparison: SideBySide | None = None
 
     @property
     def passed(self) -> bool:

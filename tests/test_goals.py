@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from grader.evidence import CaseEvidence, Evidence, Goal, Shortfall
-from grader.goals import coalesced, no_bank_conflicts, reads_at_most, reuse, tensor_cores
+from grader.goals import coalesced, no_bank_conflicts, reads_at_most, reuse, tensor_cores, writes_results_only
 from grader.puzzle import Case, Work
 
 Lines = Mapping[int, Mapping[str, Any]]
@@ -45,6 +45,22 @@ def shared(access: str, requests: int, passes: int, fewest: int) -> dict[str, An
         f"shared_{access}_wavefronts": passes,
         f"shared_{access}_wavefronts_ideal": fewest,
     }
+
+
+def stores(requests: int) -> dict[str, Any]:
+    return {name.replace("load", "store"): count for name, count in loads(requests).items()}
+
+
+# ---- nothing in between ----
+
+
+def test_what_is_written_beside_the_results_is_told_at_the_line_that_writes_most() -> None:
+    goal, requests = writes_results_only(lambda n: 4 * n), (1 << 20) // 32
+    assert missed(goal, (1 << 20, {7: stores(requests), 9: loads(5 * requests)})) is None
+    shortfall = missed(goal, (1 << 20, {7: stores(requests), 9: stores(2 * requests)}))
+    assert shortfall is not None
+    assert (shortfall.line, shortfall.sentence) == (9, "3.0 times as many bytes are written as the results have.")
+    assert missed(goal, (1 << 10, {7: stores(requests)})) is None, "small cases weigh nothing"
 
 
 # ---- reuse ----

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.catalog import Located, LocatedPuzzle, UsageError
 from grader.check import Submission
-from grader.own_parts import used_parts
+from grader.own_parts import parts_beside, used_parts
 from grader.puzzle import Case, Number, Part, PuzzleError, Scalar, shape_of
 
 _LARGEST_SOURCE = 1 << 20  # bytes; a part is about 80 lines
@@ -20,7 +20,8 @@ def own_submission(located: Located) -> Submission:
         raise UsageError(
             f"{shown_path(located.path)} is missing; `grader reset {located.label}` brings the skeleton back."
         )
-    return Submission(located, readable_source(located.path), shown_path(located.path), uses=used_parts(located))
+    source, shown = readable_source(located.path), shown_path(located.path)
+    return Submission(located, source, shown, uses=used_parts(located), beside=parts_beside(located))
 
 
 def solution_submission(located: Located) -> Submission:
@@ -36,7 +37,7 @@ def file_submission(located: Located | None, puzzle: LocatedPuzzle, file: str) -
         names = ", ".join(part.part.name for part in puzzle.parts)
         raise UsageError(f"--file stands in for one part's file; say which with --part: {names}.")
     named, path = located or puzzle.parts[0], Path(file)
-    return Submission(named, readable_source(path), file, uses=used_parts(named))
+    return Submission(named, readable_source(path), file, uses=used_parts(named), beside=parts_beside(named))
 
 
 def readable_source(path: Path) -> Path:

@@ -13,7 +13,7 @@ from rich.text import Text
 from grader.catalog import regions
 from grader.explain import sentence
 from grader.report.excerpt import excerpt
-from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, State, Verdict
+from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, State, Used, Verdict
 
 if TYPE_CHECKING:
     from grader.banks.reads import Read
@@ -74,8 +74,7 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
     put_line(console, Text(heading, style="bold"))
     console.print()
     if part.uses:
-        used = (_say("used_own" if one.own else "used_reference", **vars(one)) for one in part.uses)
-        put_line(console, Text(f"  {_say('builds_on')}  {', '.join(used)}", style="dim"))
+        put_line(console, Text(f"  {_say('builds_on')}  {_named(part.uses)}", style="dim"))
     for row in _rows(part, width):
         put_line(console, row)
     if part.state is State.not_started:
@@ -94,6 +93,12 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
     if not around.is_solution:
         _print_counters(console, part, width)
     _print_timing(console, part, width)
+    if part.comparison is not None:
+        from grader.report.beside import comparison_table
+
+        prose(console, _say("beside", others=_named(part.comparison.others)), width)
+        _put_picture(console, comparison_table(part.comparison))
+        prose(console, _say("beside_bytes"), width)
     if part.printed:
         prose(console, _say("printed"), width)
         for printed in part.printed.splitlines():
@@ -110,6 +115,11 @@ def print_summary(console: Console, verdict: Verdict, number: int, *, stopped: b
         _wrapped(console, Text("  "), _code(_say("remaining_stopped", labels=", ".join(verdict.remaining))), width)
     elif verdict.passed:
         _wrapped(console, Text("  "), _code(_say("puzzle_passed", number=number, title=verdict.title)), width)
+
+
+def _named(parts: Iterable[Used]) -> str:
+    """Each part with whose file it is."""
+    return ", ".join(_say("used_own" if one.own else "used_reference", **vars(one)) for one in parts)
 
 
 # ---- steps ----------------------------------------------------------------------------------------------------------

@@ -70,6 +70,25 @@ def reads(reports: Sequence[Mapping[str, Any]], element_bytes: Mapping[str, int]
     return {"results": results, **_for_each(total, results), "buffers": each}
 
 
+def moved(reports: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> int:
+    """Bytes of global memory that the launches load and store, those of atomics both ways.
+
+    Of a buffer, each way and each launch, its size at most: what is asked for again comes from a cache. `sizes` are in
+    bytes, by buffer.
+    """
+    total = 0
+    for report in reports:
+        ways: dict[tuple[str, str], int] = {}
+        for access in report["counters"]["accesses"]:
+            space, kind, size = access_of(access)
+            for way in ("load", "store") if space == "global" else ():
+                if kind in (way, "atomic"):
+                    at = (str(access.get("buffer")), way)
+                    ways[at] = ways.get(at, 0) + access["lanes"] * size
+        total += sum(min(count, sizes.get(buffer, count)) for (buffer, _), count in ways.items())
+    return total
+
+
 def _global_loads(reports: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     for report in reports:
         for access in report["counters"]["accesses"]:

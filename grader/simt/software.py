@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grader.cache import content_key, entry
-from grader.record.plan import Launch, Plan
+from grader.record.plan import Allocation, Launch, Plan
 from grader.sass import read_memory_instructions
-from grader.simt.counters import add_up, reads
+from grader.simt.counters import add_up, moved, reads
 from grader.simt.execution import Execution, Schedule, Watch
 from grader.simt.findings import Budgets, DeviceFinding, device_findings
 from grader.simt.lower import lower
@@ -43,6 +43,8 @@ LAUNCH_BUDGET = 1 << 29  # of all warps, and something for each that is started:
 _SAMPLE_BUDGETS = Budgets(warp=1 << 19, launch=1 << 22)
 _SAMPLE_LIMITS = Limits(seconds=10.0, grace=5.0, head_room=2 << 30)
 
+_ALLOCATED = "allocated memory"  # what the machine calls the memory that an entry allocates
+
 Writer: TypeAlias = tuple[int | None, int | None, int | None]
 NOBODY: Writer = (None, None, None)
 
@@ -57,7 +59,8 @@ class RunResult:
     docs/verdict.md. `trace` holds the accesses of the watched thread in order, each with line, op, function, space,
     region, offset in bytes, write, and value as hexadecimal bytes. `origins` are the instructions that made a NaN of
     values that were none, where that was asked for: line, op, block, thread and operands of the first time; the n-th
-    of them is n in the payload of the NaNs that came of it.
+    of them is n in the payload of the NaNs that came of it. `moved` are the bytes of `counters.moved`, of memory that
+    the entry allocates no more than all of it.
     """
 
     findings: list[DeviceFinding]
@@ -68,6 +71,7 @@ class RunResult:
     seconds: float = 0.0
     trace: list[dict[str, Any]] = field(default_factory=list)
     origins: list[dict[str, Any]] = field(default_factory=list)
+    moved: int = 0
 
     def writer_line(self, buffer: str, element: int) -> int | None:
         """The line that wrote an element last."""
@@ -149,6 +153,7 @@ class SoftwareGPU:
         found = device_findings(execution.reports, lines, sizes, schedule.budgets)
         results = sum(memory[name].numel() for name, role in roles.items() if role in ("out", "inout"))
         results -= sum(missing["count"] for missing in execution.unwritten.values())
+        allocated = {_ALLOCATED: sum(one.bytes for one in plan.operations if isinstance(one, Allocation))}
         return RunResult(
             findings=with_variables(found, lowered_program(self.build)) or execution.undone,
             counters=add_up(execution.reports) | {"reads": reads(execution.reports, sizes, results)},
@@ -158,6 +163,7 @@ class SoftwareGPU:
             seconds=time.perf_counter() - started,
             trace=execution.trace,
             origins=execution.origins,
+            moved=moved(execution.reports, {name: tensor.nbytes for name, tensor in memory.items()} | allocated),
         )
 
     def run_sample(

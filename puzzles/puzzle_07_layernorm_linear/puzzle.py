@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from grader.goals import coalesced, reuse, writes_results_only
-from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
+from grader.puzzle import Beside, Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 
 EPS = 1e-5
 ROWS, COLS, OUT_FEATURES, EPSILON = (
@@ -272,6 +272,7 @@ LAYERS = {
     "wide": layers((2, 4096, 3)),
     "empty": layers((0, 5, 3), (5, 7, 0)),
 }
+COUNTED = layers((256, 128, 64), (256, 128, 256), (256, 128, 1024))  # for both ways side by side
 BENCH = Case(rows=1 << 16, cols=1024, out_features=256, eps=EPS)
 
 
@@ -315,6 +316,7 @@ LAYERNORM_LINEAR = Part(
     ],
     valid=at_least_one,
     mistakes=LINEAR_MISTAKES,
+    beside=Beside(["layernorm_linear_unfused"], by="out_features", cases=COUNTED),
 )
 
 puzzle = Puzzle(
