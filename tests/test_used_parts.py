@@ -138,6 +138,16 @@ def test_a_fault_in_a_part_that_is_called_is_told_at_the_call(
     assert "what this line gives `vector_add`" in found["why"]
 
 
+def test_wrong_values_that_a_called_part_has_written_are_told_at_the_call(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = workspace / "wrong.cu"
+    wrong.write_text(FOUR.replace("vector_add(out, d, out", "vector_add(a, d, out"))
+    judged = verdict(capsys, "90.2", "--file", "wrong.cu")
+    line = next(number for number, text in enumerate(wrong.read_text().splitlines(), 1) if "vector_add(a, d" in text)
+    assert [(found["kind"], found["line"]) for found in judged["findings"]] == [("wrong_values", line)]
+
+
 def test_an_error_of_a_part_that_is_called_has_to_be_passed_on(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from grader.cache import content_key, entry
 from grader.record.plan import Allocation, Launch, Plan
 from grader.sass import read_memory_instructions
-from grader.simt.counters import add_up, moved, reads
+from grader.simt.counters import access_of, add_up, moved, reads
 from grader.simt.execution import Execution, Schedule, Watch
 from grader.simt.findings import Budgets, DeviceFinding, device_findings
 from grader.simt.lower import lower
@@ -159,7 +159,7 @@ class SoftwareGPU:
             counters=add_up(execution.reports) | {"reads": reads(execution.reports, sizes, results)},
             unwritten=execution.unwritten,
             printed="".join(report["printed"] for report in execution.reports),
-            writer=_writers(self._machine, plan, sizes),
+            writer=_writers(self._machine, plan, sizes, execution.reports, lines),
             seconds=time.perf_counter() - started,
             trace=execution.trace,
             origins=execution.origins,
@@ -197,7 +197,7 @@ class SoftwareGPU:
             values=lambda name, chosen: self._machine.gather(
                 [addresses[name] + element * sizes[name] for element in chosen], sizes[name]
             ),
-            writer=_writers(self._machine, plan, sizes),
+            writer=_writers(self._machine, plan, sizes, execution.reports, lines),
             printed="".join(report["printed"] for report in execution.reports),
             seconds=time.perf_counter() - started,
         )
@@ -211,18 +211,37 @@ def _text(source: Path) -> str:
         return ""
 
 
-def _writers(machine: RemoteMachine, plan: Plan, sizes: Mapping[str, int]) -> Callable[[str, int], Writer]:
-    """`RunResult.writer`, answered until the machine's next run."""
+def _writers(
+    machine: RemoteMachine,
+    plan: Plan,
+    sizes: Mapping[str, int],
+    reports: Sequence[Mapping[str, Any]],
+    launch_lines: Sequence[int | None],
+) -> Callable[[str, int], Writer]:
+    """`RunResult.writer`, answered until the machine's next run.
+
+    What was written by a kernel that lies in no file of the learner's, as one of a part that is called, is told at the
+    line of the last launch that stored into that buffer.
+    """
     addresses = {buffer.name: buffer.address for buffer in plan.buffers}
+
+    def launched(name: str) -> int | None:
+        lines = zip(reports, launch_lines, strict=False)
+        return next((line for report, line in reversed(list(lines)) if _stores_into(report, name)), None)
 
     def writer(name: str, element: int) -> Writer:
         try:
             found = machine.last_writer(addresses[name] + element * sizes[name])
         except MachineDied:
             found = None
-        return (found["line"], found.get("block"), found.get("thread")) if found else NOBODY
+        return (found["line"] or launched(name), found.get("block"), found.get("thread")) if found else NOBODY
 
     return writer
+
+
+def _stores_into(report: Mapping[str, Any], buffer: str) -> bool:
+    accesses = report["counters"]["accesses"]
+    return any(access["buffer"] == buffer and access_of(access)[1] != "load" for access in accesses)
 
 
 def lowered_program(build: Build) -> Path:
