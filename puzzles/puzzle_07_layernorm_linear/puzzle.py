@@ -1,9 +1,11 @@
 """Puzzle 7: LayerNorm and the linear layer behind it, apart and in one kernel, forward and backward."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+from grader.cooperation import equal_bits
 from grader.goals import coalesced, reuse, writes_results_only
-from grader.puzzle import Beside, Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
+from grader.puzzle import Beside, Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f32, i32
 
 EPS = 1e-5
 ROWS, COLS, OUT_FEATURES, EPSILON = (
@@ -319,11 +321,411 @@ LAYERNORM_LINEAR = Part(
     beside=Beside(["layernorm_linear_unfused"], by="out_features", cases=COUNTED),
 )
 
+# ---- what is right: backward ----
+
+SAVED = {"mean": "mean_of_x", "rstd": "rstd_of_x"}  # what the forward pass has left, of the x that was drawn
+
+
+def normalised(x, mean, rstd):
+    return (x - mean[:, None]) * rstd[:, None]
+
+
+def average(matrix):
+    return matrix.mean(1, keepdim=True)
+
+
+def added_up(matrix):
+    return matrix.sum(1, keepdim=True)
+
+
+def gradients(dy, x, gamma, mean, rstd):
+    """By x, gamma and beta: what autograd makes of LayerNorm, with the statistics that were saved."""
+    n, g = normalised(x, mean, rstd), gamma * dy
+    dx = rstd[:, None] * (g - average(g) - n * average(g * n))
+    return dx, (dy * n).sum(0), dy.sum(0)
+
+
+def terms_of_gradients(dy, x, gamma, mean, rstd):
+    """The three terms of dx without a sign, whose difference it is; the root of the sum of squares of the others'."""
+    n, g = normalised(x, mean, rstd), gamma * dy
+    dx = rstd[:, None] * (g.abs() + average(g.abs()) + n.abs() * average((g * n).abs()))
+    return dx, (dy * n).square().sum(0).sqrt(), dy.square().sum(0).sqrt()
+
+
+def through_linear(dy, input, W):
+    """By input, W and bias: what autograd makes of input · Wᵀ + bias."""
+    return dy @ W, dy.T @ input, dy.sum(0)
+
+
+def terms_through_linear(dy, input, W, rows, out_features):
+    """The roots of the sums of squares of their terms, √terms times: no sum of their magnitudes is more."""
+    squares = through_linear(dy.square(), input.square(), W.square())
+    return tuple((count * each).sqrt() for each, count in zip(squares, (out_features, rows, rows), strict=True))
+
+
+def all_gradients(dy, x, gamma, beta, W, mean, rstd):
+    """By x, gamma, beta, W and bias: the chain of both."""
+    dnormed, *others = through_linear(dy, normalised(x, mean, rstd) * gamma + beta, W)
+    return *gradients(dnormed, x, gamma, mean, rstd), *others
+
+
+def terms_of_all(dy, x, gamma, beta, W, mean, rstd, rows, out_features):
+    """The same chain of terms without signs."""
+    normed = (normalised(x, mean, rstd) * gamma).abs() + beta.abs()
+    dnormed, *others = terms_through_linear(dy, normed, W, rows, out_features)
+    return *terms_of_gradients(dnormed, x, gamma, mean, rstd), *others
+
+
+# ---- cases: backward ----
+
+
+def backward(*values, offset=None, **generators):
+    return [Case(rows=height, cols=width, inputs=generators, offset=offset) for height, width in values]
+
+
+def sizes(*values, offset=None, **generators):
+    """Cases of rows, cols and out_features."""
+    return [
+        Case(rows=rows, cols=cols, out_features=out, inputs=generators, offset=offset) for rows, cols, out in values
+    ]
+
+
+def in_float4s(case):
+    """Whether every row of every matrix begins where 16 bytes can be loaded at once."""
+    return case.params["cols"] % 4 == 0 and case.params["out_features"] % 4 == 0 and not case.offset
+
+
+# ---- mistakes: backward ----
+
+
+def mistaken(*, dx=None, sums=None):
+    """The gradients with another dx, or with sums over the rows of other terms, made of what has a name in 7.5."""
+
+    def results(dy, x, gamma, mean, rstd):
+        names = SimpleNamespace(dy=dy, x=x, gamma=gamma, mean=mean[:, None], rstd=rstd[:, None])
+        names.n, names.g = normalised(x, mean, rstd), gamma * dy
+        right, *right_sums = gradients(dy, x, gamma, mean, rstd)
+        added = right_sums if sums is None else [terms.sum(0) for terms in sums(names)]
+        return right if dx is None else dx(names), *added
+
+    return results
+
+
+MISTAKES_OF_DX = [
+    Mistake(
+        "mean and rstd did not depend on x",
+        mistaken(dx=lambda of: of.rstd * of.g),
+        why="x also sits in mean and in rstd, which all of the row shares: those are the terms that are subtracted.",
+    ),
+    Mistake(
+        "the mean of g were left out",
+        mistaken(dx=lambda of: of.rstd * (of.g - of.n * average(of.g * of.n))),
+        why="x also sits in the mean of its row: the mean of g is subtracted as well.",
+    ),
+    Mistake(
+        "the term with n were left out",
+        mistaken(dx=lambda of: of.rstd * (of.g - average(of.g))),
+        why="x also sits in rstd: n times the mean of g · n is subtracted as well.",
+    ),
+    Mistake(
+        "the two terms were added",
+        mistaken(dx=lambda of: of.rstd * (of.g + average(of.g) + of.n * average(of.g * of.n))),
+        why="Both terms are subtracted: a larger x moves the mean up and makes rstd smaller.",
+    ),
+    Mistake(
+        "sums stood for the means",
+        mistaken(dx=lambda of: of.rstd * (of.g - added_up(of.g) - of.n * added_up(of.g * of.n))),
+        why="Both are means: divide each sum by cols.",
+    ),
+    Mistake(
+        "the factor rstd were missing",
+        mistaken(dx=lambda of: of.g - average(of.g) - of.n * average(of.g * of.n)),
+        why="n is made of (x - mean) · rstd, so all of dx has the factor rstd.",
+    ),
+    Mistake(
+        "gamma were left out",
+        mistaken(dx=lambda of: of.rstd * (of.dy - average(of.dy) - of.n * average(of.dy * of.n))),
+        why="g is gamma · dy, in dx itself and in both means.",
+    ),
+    Mistake(
+        "gamma were missing in the means",
+        mistaken(dx=lambda of: of.rstd * (of.g - average(of.dy) - of.n * average(of.dy * of.n))),
+        why="Both means are of g, which is gamma · dy.",
+    ),
+    Mistake(
+        "the last term had x - mean, without rstd",
+        mistaken(dx=lambda of: of.rstd * (of.g - average(of.g) - (of.x - of.mean) * average(of.g * of.n))),
+        why="n is (x - mean) · rstd, in the term itself as in its mean.",
+    ),
+    Mistake(
+        "the last mean were of g · (x - mean), without rstd",
+        mistaken(dx=lambda of: of.rstd * (of.g - average(of.g) - of.n * average(of.g * (of.x - of.mean)))),
+        why="n is (x - mean) · rstd, in the mean as in the term itself.",
+    ),
+]
+MISTAKES_OF_SUMS = [
+    Mistake(
+        "x stood for n in dgamma",
+        mistaken(sums=lambda of: (of.dy * of.x, of.dy)),
+        why="y is n · gamma + beta, so each row adds dy · n to dgamma, where n is (x - mean) · rstd.",
+    ),
+    Mistake(
+        "rstd were missing in dgamma",
+        mistaken(sums=lambda of: (of.dy * (of.x - of.mean), of.dy)),
+        why="Each row adds dy · n to dgamma, with its own rstd in n.",
+    ),
+    Mistake(
+        "g stood for dy in dgamma and dbeta",
+        mistaken(sums=lambda of: (of.g * of.n, of.g)),
+        why="The sums are of dy · n and of dy: gamma is no factor of its own gradient.",
+    ),
+    Mistake(
+        "dgamma and dbeta were exchanged",
+        mistaken(sums=lambda of: (of.dy, of.dy * of.n)),
+        why="dgamma is the sum of dy · n, dbeta that of dy.",
+    ),
+    Mistake(
+        "dgamma and dbeta had the last row of each block alone",
+        mistaken(sums=lambda of: ((of.dy * of.n)[-256:], of.dy[-256:])),
+        why="Every row adds to both: is a sum kept from row to row of a block, or set anew?",
+    ),
+]
+
+MISTAKES_OF_LINEAR = [
+    Mistake(
+        "W were transposed on the way to dinput",
+        lambda dy, input, W: (dy @ W.T, *through_linear(dy, input, W)[1:]),
+        why="dinput[r][c] sums over o: dy · W, and W is [out_features, cols] as it lies there.",
+    ),
+    Mistake(
+        "dW were input · dy, transposed",
+        lambda dy, input, W: (dy @ W, (input.T @ dy).reshape(W.shape), dy.sum(0)),
+        why="dW[o][c] sums over the rows: dyᵀ · input, with dy first, so that o numbers its rows.",
+    ),
+    Mistake(
+        "dbias were summed along the rows",
+        lambda dy, input, W: (dy @ W, dy.T @ input, dy.sum(1)),
+        why="dbias[o] is the sum down column o of dy, over all rows.",
+    ),
+    Mistake(
+        "rows and out_features of dy were exchanged for dbias",
+        lambda dy, input, W: (dy @ W, dy.T @ input, dy.reshape(dy.shape[1], dy.shape[0]).sum(0)),
+        why="dy has rows rows and out_features columns: `col_sum` is told both, in this order.",
+    ),
+    Mistake(
+        "dbias were the sum of input",
+        lambda dy, input, W: (dy @ W, dy.T @ input, input.sum(0)),
+        why="The bias is added to y, so its gradient is the sum of dy.",
+    ),
+    Mistake(
+        "dinput stood for input in dW",
+        lambda dy, W: (dy @ W, dy.T @ (dy @ W), dy.sum(0)),
+        why="W was multiplied by input, so dW is dyᵀ · input.",
+    ),
+]
+
+
+def with_normed(normed):
+    """All gradients, where the linear layer's input was recomputed as something else."""
+
+    def results(dy, x, gamma, beta, W, mean, rstd):
+        *others, _, dbias = all_gradients(dy, x, gamma, beta, W, mean, rstd)
+        names = SimpleNamespace(x=x, gamma=gamma, beta=beta, n=normalised(x, mean, rstd), dnormed=dy @ W)
+        return *others, dy.T @ normed(names), dbias
+
+    return results
+
+
+MISTAKES_OF_CHAIN = [
+    Mistake(
+        "dW were dyᵀ · x",
+        with_normed(lambda of: of.x),
+        why="The linear layer has seen normed, not x: compute that once more, (x - mean) · rstd · gamma + beta.",
+    ),
+    Mistake(
+        "dW were dyᵀ · n, without gamma and beta",
+        with_normed(lambda of: of.n),
+        why="normed is (x - mean) · rstd · gamma + beta.",
+    ),
+    Mistake(
+        "beta were missing in normed",
+        with_normed(lambda of: of.n * of.gamma),
+        why="normed is (x - mean) · rstd · gamma + beta.",
+    ),
+    Mistake(
+        "gamma were missing in normed",
+        with_normed(lambda of: of.n + of.beta),
+        why="normed is (x - mean) · rstd · gamma + beta.",
+    ),
+    Mistake(
+        "dnormed stood in normed's place",
+        with_normed(lambda of: of.dnormed),
+        why="Both need a piece of the workspace of their own: rows · cols floats for normed, then as many for dnormed.",
+    ),
+]
+
+# ---- tolerances: backward ----
+
+GRADIENTS = Tolerance(
+    2.0**-15,
+    scale=terms_of_gradients,
+    why="each term of dx is right to about 2^-18 of itself, or of the sum of magnitudes that its mean is made of, and "
+    "can cancel; dgamma and dbeta are sums over rows, of which rows roundings make 2^-25·√rows of the root of the sum "
+    "of squares, 2^-19 for 3,001 rows: eight times that is allowed",
+)
+
+PRODUCTS = Tolerance(
+    2.0**-19,
+    scale=terms_through_linear,
+    why="as in puzzle 2: a sum of K terms is right to about √K · 2^-22 of the root of the sum of squares; eight times "
+    "that is allowed",
+)
+CHAIN = Tolerance(
+    2.0**-17,
+    scale=terms_of_all,
+    why="dnormed and dW are sums of products, right to 2^-22 of √K times the root of the sum of squares; dx is three "
+    "terms of dnormed, which can cancel, dgamma and dbeta are sums of it: 2^-20 in all; eight times that is allowed",
+)
+
+# ---- parts: backward ----
+
+LAYER_SIZES = [ROWS, COLS, OUT_FEATURES]
+DY, W = In("dy", f32, "rows", "out_features"), WEIGHTS[0]
+DW, DBIAS = Out("dW", f32, "out_features", "cols"), Out("dbias", f32, "out_features")
+
+
+def products(rows, cols, out_features):
+    return 4 * rows * cols * out_features
+
+
+def work_of_linear(rows, cols, out_features):
+    matrices = 2 * (rows * cols + out_features * cols) + rows * out_features
+    return Work(bytes=4 * (matrices + out_features), flops=products(rows, cols, out_features) + rows * out_features)
+
+
+def work_of_chain(rows, cols, out_features):
+    matrices = 2 * (rows * cols + out_features * cols) + rows * out_features
+    flops = products(rows, cols, out_features) + 16 * rows * cols
+    return Work(bytes=4 * (matrices + 4 * cols + 2 * rows + out_features), flops=flops)
+
+
+LINEAR_BACKWARD = Part(
+    "linear_backward",
+    params=[DY, matrix(In, "input"), W, matrix(Out, "dinput"), DW, DBIAS, *LAYER_SIZES],
+    uses=("gemm_register_tiled", "gemm_tn", "col_sum"),
+    reference=through_linear,
+    groups={
+        "square": sizes((64, 64, 64)),
+        "any size": sizes((33, 65, 130), (130, 3, 40), (7, 129, 5), (1, 1, 1)),
+        "long and thin": sizes((1, 300, 2), (300, 1, 7), (515, 4, 1)),
+        "hard numbers": [*sizes((40, 33, 20), dy="mixed_magnitudes"), *sizes((40, 33, 20), input="large_offset")],
+        "unaligned": sizes((20, 36, 12), offset={"dy": 4, "input": 8, "W": 12, "dinput": 4, "dW": 8, "dbias": 12}),
+        "empty": sizes((0, 5, 7), (5, 7, 0)),
+    },
+    bench=Case(rows=4096, cols=4096, out_features=4096),
+    work=work_of_linear,
+    tolerance=PRODUCTS,
+    lesson="Two products and a sum: which matrix goes where.",
+    goals=[coalesced(only="load", where=in_float4s), reuse(work_of_linear, 8)],
+    valid=at_least_one,
+    mistakes=MISTAKES_OF_LINEAR,
+)
+
+LAYERNORM_BACKWARD = Part(
+    "layernorm_backward",
+    params=[
+        matrix(In, "dy"),
+        X,
+        GAMMA,
+        *by_row(In, "mean", "rstd"),
+        matrix(Out, "dx"),
+        *by_column(Out, "dgamma", "dbeta"),
+        Workspace("workspace", f32, 512, "cols"),
+        ROWS,
+        COLS,
+    ],
+    reference=gradients,
+    groups={
+        "a block wide": backward((4, 512), (2, 1024)),
+        "any width": backward((3, 513), (9, 33), (300, 7), (7, 1), (5, 2), (3, 1021)),
+        "hard numbers": [
+            *backward((5, 300), x="large_offset"),
+            *backward((5, 300), x="mixed_magnitudes", dy="mixed_magnitudes"),
+            *backward((5, 300), x="constant_rows"),
+            *backward((5, 300), (9, 7), x="small"),
+            *backward((6, 64), dy="constant_rows"),
+        ],
+        "many rows": backward((256, 5), (257, 65), (700, 33), (3001, 5)),
+        "unaligned": backward(
+            (5, 100), offset={"dy": 4, "x": 8, "gamma": 12, "mean": 4, "rstd": 8, "dx": 4, "dgamma": 12}
+        ),
+        "wide": backward((3, 4097), (1, 65_536)),
+        "empty": backward((0, 5), (0, 300)),
+    },
+    bench=Case(rows=(1 << 16) + 1, cols=1 << 12),
+    work=lambda rows, cols: Work(bytes=4 * cols * (3 * rows + 3) + 8 * rows, flops=12 * rows * cols),
+    tolerance=GRADIENTS,
+    default_inputs=SAVED,
+    lesson="Three gradients in one pass over the rows, the same bits every time.",
+    goals=[equal_bits(), coalesced()],
+    valid=at_least_one,
+    mistakes=[*MISTAKES_OF_DX, *MISTAKES_OF_SUMS],
+)
+
+LAYERNORM_LINEAR_BACKWARD = Part(
+    "layernorm_linear_backward",
+    params=[
+        DY,
+        X,
+        GAMMA,
+        BETA,
+        W,
+        *by_row(In, "mean", "rstd"),
+        matrix(Out, "dx"),
+        *by_column(Out, "dgamma", "dbeta"),
+        DW,
+        DBIAS,
+        Workspace("workspace", f32, "2 * rows + 512", "cols"),
+        *LAYER_SIZES,
+    ],
+    uses=("linear_backward", "layernorm_backward"),
+    reference=all_gradients,
+    groups={
+        "square": sizes((64, 64, 64)),
+        "any size": sizes((33, 65, 130), (130, 3, 40), (7, 129, 5), (5, 300, 9), (1, 1, 1)),
+        "many rows": sizes((300, 20, 12)),
+        "hard numbers": [
+            case
+            for generator in ("large_offset", "small", "constant_rows", "mixed_magnitudes")
+            for case in sizes((20, 33, 12), x=generator)
+        ],
+        "unaligned": sizes((20, 36, 12), offset={"dy": 4, "x": 8, "W": 12, "dx": 4, "dW": 8, "workspace": 4}),
+        "empty": sizes((0, 5, 7), (5, 7, 0)),
+    },
+    bench=Case(rows=1 << 14, cols=1 << 12, out_features=1 << 10),
+    work=work_of_chain,
+    tolerance=CHAIN,
+    default_inputs=SAVED,
+    lesson="The chain rule, as a chain of calls.",
+    goals=[coalesced(only="load", where=in_float4s)],
+    valid=at_least_one,
+    mistakes=MISTAKES_OF_CHAIN,
+    beside=Beside(
+        ["linear_backward", "layernorm_backward"],
+        by="out_features",
+        cases=sizes((256, 128, 64), (256, 128, 256), (256, 128, 1024)),
+        same={"layernorm_backward.dy": "linear_backward.dinput"},
+    ),
+)
+
 puzzle = Puzzle(
     title="LayerNorm + Linear",
     parts=[
         LAYERNORM,
         LAYERNORM_LINEAR_UNFUSED,
         LAYERNORM_LINEAR,
+        LINEAR_BACKWARD,
+        LAYERNORM_BACKWARD,
+        LAYERNORM_LINEAR_BACKWARD,
     ],
 )
