@@ -106,7 +106,7 @@ def size_of(part: Located) -> Iterator[Problem]:
     text = part.solution_path.read_text(encoding="utf-8")
     most = MOST_LINES_IN_LARGE_PUZZLES if part.puzzle.number in LARGE_PUZZLES else MOST_LINES_TO_WRITE
     lines = [line.strip() for region in regions(text) for line in region.splitlines()]
-    written = sum(bool(line) and not line.startswith("//") for line in lines)
+    written = sum(bool(line) and not line.startswith(("//", "# ")) for line in lines)
     total = len(text.splitlines())
     longest = MOST_LINES + max(most - MOST_LINES_TO_WRITE, 0)
     if written > most:
@@ -140,6 +140,6 @@ def wrong_kernels_of(puzzle: LocatedPuzzle) -> Iterator[Problem]:
     for wrong in known:
         if not wrong.source.is_file():
             yield Problem(wrong.source, "This wrong kernel is listed and does not exist.", "write it, or strike it out")
-    for path in sorted(folder.glob("*.cu")) if folder.is_dir() else ():
+    for path in sorted(folder.glob("*.[cp][uy]")) if folder.is_dir() else ():
         if path not in {wrong.source for wrong in known}:
             yield Problem(path, "This wrong kernel is not listed in expected.json.", "list it with its kinds")

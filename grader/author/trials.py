@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from grader.author.rules import Problem
 from grader.author.wrong_kernels import Wrong, listed
 from grader.catalog import Located, LocatedPuzzle
+from grader.python_part import PythonPart
 from grader.submission import used_sources
 from grader.verdict import PartVerdict, State
 
@@ -84,8 +85,12 @@ def solution_problems(part: Located, judge: Judge) -> Iterator[Problem]:
 
 
 def step_problems(before: Located, part: Located, judge: Judge) -> Iterator[Problem]:
-    """The solution of the part before does not pass under this part's name, unless puzzle.py says that it may."""
-    if part.part.same_program_as == before.part.name:
+    """The solution of the part before does not pass under this part's name, unless puzzle.py says that it may.
+
+    Of a part in Python and one in C++ neither is the other's step.
+    """
+    in_python = isinstance(before.part, PythonPart) or isinstance(part.part, PythonPart)
+    if part.part.same_program_as == before.part.name or in_python:
         return
     text = before.solution_path.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="grader-author-") as folder:
@@ -146,6 +151,8 @@ def share_in(part: Part, built: Build, case: Case, seed: int) -> float:
 def _warnings(part: Located, shown: Path, source: Path) -> Iterator[Problem]:
     from grader.build import BuildFailed, build
 
+    if isinstance(part.part, PythonPart):
+        return
     try:
         warnings = build(source, uses=used_sources(part)).warnings
     except BuildFailed:

@@ -90,7 +90,9 @@ class Computing(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         name = func.overloadpacket.__name__
         if name not in _HARMLESS and self.seen is None:
-            self.seen = {"operation": name, "line": _line(self._file, traceback.extract_stack())}
+            line = _line(self._file, traceback.extract_stack())
+            if line is not None:  # else it is autograd's own
+                self.seen = {"operation": name, "line": line}
         return func(*args, **(kwargs or {}))
 
 

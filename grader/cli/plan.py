@@ -11,6 +11,7 @@ import typer
 from grader.catalog import LocatedPuzzle, UsageError, load_catalog
 from grader.cli.names import PartOption
 from grader.cli.target import chosen_cases, file_submission, own_submission, shown_path, solution_submission
+from grader.python_part import PythonPart
 
 if TYPE_CHECKING:
     from grader.catalog import Located
@@ -65,7 +66,10 @@ def _submissions(
         if solution:
             raise UsageError("--file and --solution exclude each other; give one of them.")
         return [file_submission(located, puzzle, file)]
-    chosen = [located] if located is not None else list(puzzle.parts)
+    if located is not None and isinstance(located.part, PythonPart):
+        raise UsageError(f"{located.label} is Python, and its kernels are those of {', '.join(located.part.uses)}.")
+    with_plans = [part for part in puzzle.parts if not isinstance(part.part, PythonPart)]
+    chosen = [located] if located is not None else with_plans
     return [solution_submission(one) if solution else own_submission(one) for one in chosen]
 
 

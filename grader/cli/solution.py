@@ -37,4 +37,6 @@ def solution(puzzle: PuzzleArgument, part: PartOption = None, yes: YesOption = F
     from rich.console import Console
     from rich.syntax import Syntax
 
-    Console().print(Syntax(text, "cuda", background_color="default"))
+    Console().print(
+        Syntax(text, submission.source.suffix.replace(".cu", "cuda").lstrip("."), background_color="default")
+    )

@@ -45,7 +45,7 @@ def readable_source(path: Path) -> Path:
     shown = shown_path(path)
     try:
         if path.is_dir():
-            raise UsageError(f"{shown} is a folder; name the .cu file in it.")
+            raise UsageError(f"{shown} is a folder; name the file in it.")
         if not path.exists():
             raise UsageError(f"There is no file {shown}.")
         if not path.is_file():
@@ -60,7 +60,7 @@ def readable_source(path: Path) -> Path:
     except ValueError:
         raise UsageError("--file names no path that can exist.") from None
     if b"\0" in text or not _is_text(text):
-        raise UsageError(f"{shown} is no text in UTF-8; a part is a .cu source file.")
+        raise UsageError(f"{shown} is no text in UTF-8; a part is a source file.")
     return path
 
 
