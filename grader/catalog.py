@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import itertools
 import re
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +18,7 @@ from pathlib import Path
 from grader.puzzle import Part, Puzzle, PuzzleError
 from grader.python_part import PythonPart
 
+_read = itertools.count()
 _DIRECTORY = re.compile(r"puzzle_(\d{2})_(\w+)")
 _REGION_START, _PYTHON_REGION_START = "// --- your code ---", "# --- your code ---"
 _STARTS, _ENDS = (_REGION_START, _PYTHON_REGION_START), ("// --- end ---", "# --- end ---")
@@ -206,15 +209,20 @@ def load_catalog(start: Path | None = None) -> Catalog:
 
 
 def load_puzzle(directory: Path, root: Path) -> LocatedPuzzle:
-    """Reads `directory/puzzle.py`; solutions lie in a folder of that name, in the workspace or beside this package."""
+    """Reads `directory/puzzle.py`, and what that imports from its folder, as in `from .reference import gradients`.
+
+    Solutions lie in a folder of that name, in the workspace or beside this package.
+    """
     source = directory / "puzzle.py"
     match = _DIRECTORY.fullmatch(directory.name)
-    spec = importlib.util.spec_from_file_location(f"grader_puzzle_{directory.name}", source)
+    name = f"grader_puzzle_{next(_read)}_{directory.name}"  # read again, it is another module
+    spec = importlib.util.spec_from_file_location(name, source, submodule_search_locations=[str(directory)])
     if match is None or spec is None or spec.loader is None:
         raise UsageError(
             f"{source} cannot be loaded as a puzzle: its folder should be named as in puzzle_01_vector_add."
         )
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
         puzzle = module.puzzle

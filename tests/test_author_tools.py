@@ -216,6 +216,19 @@ def test_a_step_that_is_none_is_told(puzzle: Callable[[], LocatedPuzzle], judge:
     assert list(step_problems(before, puzzle().parts[1], judge)) == []
 
 
+def test_a_statement_may_have_its_mathematics_beside_it(puzzle: Callable[[], LocatedPuzzle]) -> None:
+    folder = puzzle().directory
+    (folder / "reference.py").write_text("TITLE = 'First'\n", encoding="utf-8")
+    assert told(problems_of_files(puzzle())) == "reference.py: This file belongs to no part."
+    text = (folder / "puzzle.py").read_text(encoding="utf-8")
+    taken = text.replace("\nfrom grader", "\nfrom .reference import TITLE\nfrom grader", 1)
+    (folder / "puzzle.py").write_text(taken + "\npuzzle = Puzzle(TITLE, puzzle.parts)\n", encoding="utf-8")
+    assert puzzle().puzzle.title == "First"
+    assert list(problems_of_files(puzzle())) == []
+    (folder / "reference.py").write_text("TITLE = 'Second'\n", encoding="utf-8")
+    assert puzzle().puzzle.title == "Second"
+
+
 @pytest.mark.parametrize(
     ("tolerance", "sentence"),
     [

@@ -16,6 +16,7 @@ LEAST_HINT = 20  # characters: less says nothing
 LEAST_WRONG_KERNELS = 3
 MOST_LINES, MOST_LINES_TO_WRITE, MOST_LINES_IN_LARGE_PUZZLES = 80, 25, 40
 LARGE_PUZZLES = (7, 8)
+_BESIDE = re.compile(r"^from \.(\w+) import", re.MULTILINE)  # what puzzle.py takes from its folder
 _PAGES = {"puzzle.py", "hints.md", "README.md"}
 _LEFT_BY_TOOLS = (".bak", ".pyc", "")
 
@@ -52,7 +53,8 @@ def stray_files(puzzle: LocatedPuzzle) -> Iterator[Problem]:
     """Files in the puzzle's folders that belong to none of its parts."""
     parts = {part.path.name for part in puzzle.parts}
     fast = {Path(name).with_suffix(f".fast{Path(name).suffix}").name for name in parts}
-    for folder, known in ((puzzle.directory, parts | _PAGES), (puzzle.solutions, parts | fast)):
+    imported = {f"{name}.py" for name in _BESIDE.findall((puzzle.directory / "puzzle.py").read_text(encoding="utf-8"))}
+    for folder, known in ((puzzle.directory, parts | imported | _PAGES), (puzzle.solutions, parts | fast)):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             if path.name not in known and path.suffix not in _LEFT_BY_TOOLS:
                 yield Problem(path, "This file belongs to no part.", "remove it, or name it in puzzle.py")
