@@ -151,6 +151,22 @@ def _rstd_of_x(drawing: Drawing) -> torch.Tensor:
     return ((x - x.mean(1, keepdim=True)).square().mean(1) + 1e-5).rsqrt()
 
 
+def _rising(drawing: Drawing) -> torch.Tensor:
+    """Each row rises from about 0 to about 64: every element is larger than all before it."""
+    width = max(drawing.columns, 1)
+    place = torch.arange(drawing.count) % width
+    return (place + torch.rand(drawing.count, generator=drawing.random, dtype=torch.float64) / 2) * (64 / width)
+
+
+def _one_huge(drawing: Drawing) -> torch.Tensor:
+    """A normal value, but above 100 in one place of each row: what was added up before it no longer counts."""
+    width = max(drawing.columns, 1)
+    values = drawing.normal()
+    at = torch.randint(0, width, (drawing.count // width,), generator=drawing.random)
+    values.view(-1, width).scatter_(1, at[:, None], 100 + values.view(-1, width)[:, :1].abs())
+    return values
+
+
 def _not_a_number(drawing: Drawing) -> torch.Tensor:
     """NaN everywhere: whoever reads it where nobody should spreads it."""
     return torch.full((drawing.count,), math.nan, dtype=torch.float64)
@@ -172,6 +188,8 @@ GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
     "minus_infinity_mask": _minus_infinity_mask,
     "mean_of_x": _mean_of_x,
     "rstd_of_x": _rstd_of_x,
+    "rising": _rising,
+    "one_huge": _one_huge,
     "not_a_number": _not_a_number,
 }
 

@@ -113,6 +113,14 @@ def test_one_input_alone_cancels_within_its_rows() -> None:
     assert (rows != 0).all()
 
 
+def test_rows_rise_or_have_one_huge_value() -> None:
+    part = sum_part(params=[In("a", f32, "n", 33), Out("out", f32, "n", 33), Scalar("n", i32)], reference=lambda a: a)
+    rising, huge = (draw_inputs(part, Case(n=8, inputs={"a": name}), 3)["a"] for name in ("rising", "one_huge"))
+    assert (rising.diff(dim=1) > 0).all()
+    assert (huge.sort(1).values[:, -1] >= 100).all()
+    assert (huge.sort(1).values[:, :-1] < 10).all()
+
+
 def test_constant_rows_are_constant() -> None:
     part = sum_part(
         params=[In("a", f32, "n", 8), Out("out", f32, "n", 8), Scalar("n", i32)],
