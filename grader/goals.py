@@ -138,12 +138,12 @@ def tensor_cores(work: Callable[..., Work]) -> Goal:
 
 
 def reads_at_most(
-    buffer: str, times: int, elements: Callable[..., int], *, where: Callable[[Case], bool] | None = None
+    buffer: str, times: int, elements: Callable[..., int], *, where: Callable[[Case], bool] | None = None, of: str = ""
 ) -> Goal:
     """Each of the `elements` of an input is loaded `times` times at most on average, in the largest case of `where`.
 
     Loads count lane by lane, whether a cache has the value or not. How often it is loaded is told also where that is
-    seldom enough.
+    seldom enough. `of` ends the sentence where `elements` counts some of the input again: " for every 32 queries".
     """
 
     def largest(evidence: Evidence) -> tuple[Counts, float]:
@@ -169,7 +169,7 @@ def reads_at_most(
         return f"read {loads:.1f} times{better}"
 
     how_often = _HOW_OFTEN.get(times, f"{times} times")
-    sentence = f"`{buffer}` is read {how_often}{' at most' if times > 1 else ''}."
+    sentence = f"`{buffer}` is read {how_often}{' at most' if times > 1 else ''}{of}."
     return Goal(f"reads of {buffer}", "redundant_traffic", sentence, check, measured=measured)
 
 

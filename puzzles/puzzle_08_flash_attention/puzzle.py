@@ -1,24 +1,34 @@
 """Puzzle 8: attention, from a matrix of scores in memory to one that is never stored."""
 
-from math import inf
+from math import inf, log
 
+from grader.goals import coalesced, reads_at_most, shared_memory, stores_only_results
 from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f32, i32
 
-MASKED = Scalar("causal", i32)
-LENGTHS = [Scalar("bh", i32), Scalar("q_len", i32), Scalar("k_len", i32), Scalar("d", i32), Scalar("scale", f32)]
+TILE = 32  # queries that share each key, and keys of a tile, in 8.4
+SCALE = Scalar("scale", f32)
+LENGTHS = [
+    Scalar("bh", i32),
+    Scalar("q_len", i32),
+    Scalar("k_len", i32),
+    Scalar("d", i32),
+    SCALE,
+    Scalar("causal", i32),
+]
+ROW_SIZES = [Scalar("bh", i32), Scalar("k_len", i32), Scalar("d", i32), SCALE]
 
 
 # ---- what is right ----
 
 
-def scaled_scores(q, k, scale, causal, diagonal=None):
-    """Scores [bh, q_len, k_len], -inf where a causal mask hides the key: j > i + diagonal, k_len - q_len by default."""
+def scaled_scores(q, k, scale, causal, diagonal=None, hidden=-inf):
+    """Scores [bh, q_len, k_len], `hidden` where j > i + diagonal, which is k_len - q_len where none is given."""
     scores = scale * (q @ k.mT)
     _, q_len, k_len = scores.shape
     if not causal:
         return scores
     ahead = (k_len - q_len if diagonal is None else diagonal) + 1
-    return scores.masked_fill(scores.new_ones(q_len, k_len).triu(ahead).bool(), -inf)
+    return scores.masked_fill(scores.new_ones(q_len, k_len).triu(ahead).bool(), hidden)
 
 
 def weighted(scores, v):
@@ -26,13 +36,17 @@ def weighted(scores, v):
     return scores.softmax(2).nan_to_num(0) @ v
 
 
+def both(scores, v):
+    """What 8.4 and the parts after it give: o, and the logarithm of the sums [bh, q_len]."""
+    return weighted(scores, v), scores.logsumexp(2)
+
+
 def attention(q, k, v, scale, causal):
     return weighted(scaled_scores(q, k, scale, causal), v)
 
 
 def attention_and_lse(q, k, v, scale, causal):
-    scores = scaled_scores(q, k, scale, causal)
-    return weighted(scores, v), scores.logsumexp(2)
+    return both(scaled_scores(q, k, scale, causal), v)
 
 
 def error_terms(q, k, v, scale, causal):
@@ -47,6 +61,16 @@ def error_terms(q, k, v, scale, causal):
     return parts @ v.abs() + moved[..., None] * weighted(scores, v).abs(), moved + scores.logsumexp(2).abs()
 
 
+def first_of(function):
+    """The same function, without lse."""
+    return lambda q, k, v, scale, causal: function(q, k, v, scale, causal)[0]
+
+
+def of_row(function):
+    """The same function for one query a head, q and o [bh, d], without lse."""
+    return lambda q, k, v, scale: function(q[:, None], k, v, scale, 0)[0][:, 0]
+
+
 def work_of(element_bytes):
     return lambda bh, q_len, k_len, d: Work(
         bytes=2 * element_bytes * bh * (q_len + k_len) * d, flops=4 * bh * q_len * k_len * d
@@ -56,76 +80,169 @@ def work_of(element_bytes):
 # ---- cases ----
 
 
-def shapes(*values, scale=0.125, causal=0, **places):
-    """bh, q_len, k_len and d of each case."""
-    names = ("bh", "q_len", "k_len", "d")
-    return [Case(**dict(zip(names, each, strict=True)), scale=scale, causal=causal, **places) for each in values]
+def shapes(*values, names=("bh", "q_len", "k_len", "d"), inputs=None, **others):
+    return [Case(**dict(zip(names, each, strict=True)), inputs=inputs, **others) for each in values]
+
+
+def attend(*values, scale=0.125, causal=0):
+    return shapes(*values, scale=scale, causal=causal)
+
+
+def rows(*values, scale=0.125):
+    return shapes(*values, names=("bh", "k_len", "d"), scale=scale)
+
+
+def matrices(*values, x=None):
+    return shapes(*values, names=("rows", "cols"), inputs={"x": x} if x else None)
 
 
 def operands(dtype):
     return [In("q", dtype, "bh", "q_len", "d"), In("k", dtype, "bh", "k_len", "d"), In("v", dtype, "bh", "k_len", "d")]
 
 
-def one_output(at, b, i, c):
-    """What o[b][i][c] is made of, where no mask depends on i."""
-    return at.q[b, i, :], at.k[b, :, :], at.v[b, :, c]
+def keys_of_a_row(bh, k_len, d):
+    return bh * k_len * d
+
+
+def keys_of_tiles(bh, q_len, k_len, d, causal):
+    """Elements of k when each tile of queries reads the tiles of keys that one of its queries sees."""
+    ends = [first + TILE + k_len - q_len if causal else k_len for first in range(0, q_len, TILE)]
+    return bh * d * sum(min(k_len, -(-max(end, 0) // TILE) * TILE) for end in ends)
 
 
 # ---- mistakes ----
 
-MISTAKES = [
+
+def of_scores(mistaken):
+    """What `mistaken` makes of the right scores, and of v."""
+    return lambda q, k, v, scale, causal: mistaken(scaled_scores(q, k, scale, causal), v)
+
+
+def largest_of(scores):
+    return scores.amax(2, keepdim=True).nan_to_num(neginf=0)
+
+
+def largest_so_far(scores, tile):
+    """For each score the largest up to the end of its tile: what is subtracted when it is added up."""
+    count = scores.shape[2]
+    ends = [min(j // tile * tile + tile, count) - 1 for j in range(count)]
+    return scores.cummax(2).values[..., ends].nan_to_num(neginf=0)
+
+
+def not_rescaled(of_o, of_sum):
+    """Tiles of so many keys, or None for what is brought up to date."""
+
+    def mistaken(scores, v):
+        largest = largest_of(scores)
+        terms, counted = (
+            (scores - (largest if tile is None else largest_so_far(scores, tile))).exp() for tile in (of_o, of_sum)
+        )
+        return terms @ v / counted.sum(2, keepdim=True), (largest + counted.sum(2, keepdim=True).log())[..., 0]
+
+    return of_scores(mistaken)
+
+
+def padded(scores, v):
+    """The last tile of keys is filled up with zeros, and these count."""
+    heads, q_len, k_len = scores.shape
+    full = -(-k_len // TILE) * TILE
+    longer, zeros = scores.new_zeros(heads, q_len, full), v.new_zeros(heads, full, v.shape[2])
+    longer[..., :k_len], zeros[:, :k_len] = scores, v
+    return both(longer, zeros)
+
+
+MASKING = [
     Mistake(
         "the mask began at the top left",
-        lambda q, k, v, scale, causal: weighted(scaled_scores(q, k, scale, causal, 0), v),
+        lambda q, k, v, scale, causal: both(scaled_scores(q, k, scale, causal, diagonal=0), v),
         why="The last query sees the last key, whatever the lengths: query i sees the keys j <= i + k_len - q_len. "
-        "With j <= i alone, a query after 1,000 cached keys would see the first of them only.",
+        "With j <= i, a query that comes after 1,000 cached keys would see the first of them only.",
     ),
     Mistake(
-        "a query did not see its own key",
-        lambda q, k, v, scale, causal: weighted(scaled_scores(q, k, scale, causal, k.shape[1] - q.shape[1] - 1), v),
-        why="Query i sees the keys j <= i + k_len - q_len: the key at its own place, too.",
+        "a query did not see the key at its own place",
+        lambda q, k, v, scale, causal: both(scaled_scores(q, k, scale, causal, k.shape[1] - q.shape[1] - 1), v),
+        why="Query i sees the keys j <= i + k_len - q_len: the last of them, too.",
     ),
     Mistake(
-        "there were no mask",
-        lambda q, k, v, scale: weighted(scaled_scores(q, k, scale, 0), v),
-        why="With causal = 1, query i sees the keys j <= i + k_len - q_len alone.",
+        "hidden keys had the score 0",
+        lambda q, k, v, scale, causal: both(scaled_scores(q, k, scale, causal, hidden=0), v),
+        why="exp(0) is 1, so a key with the score 0 counts. A hidden score is -infinity: its exponential is 0.",
     ),
-    Mistake(
-        "scale were left out",
-        lambda q, k, v, causal: weighted(scaled_scores(q, k, 1, causal), v),
-        why="A score is scale · (q · k): a sum of d products grows with √d, and scale takes that back.",
-    ),
+]
+WEIGHTING = [
     Mistake(
         "scale came twice",
-        lambda q, k, v, scale, causal: weighted(scaled_scores(q, k, scale * scale, causal), v),
+        lambda q, k, v, scale, causal: both(scaled_scores(q, k, scale * scale, causal), v),
         why="Is q scaled when it is loaded, and the score once more?",
     ),
     Mistake(
         "the weights were not divided by their sum",
-        lambda q, k, v, scale, causal: (
-            ((s := scaled_scores(q, k, scale, causal)) - s.amax(2, keepdim=True).nan_to_num(neginf=0)).exp() @ v
-        ),
-        why="The exponentials are weights only when they are divided by their sum over the keys that are seen.",
-    ),
-    Mistake(
-        "k and v were exchanged",
-        lambda q, k, v, scale, causal: weighted(scaled_scores(q, v, scale, causal), k),
-        why="Scores are products of q and k; what is added up with these weights is v.",
+        of_scores(lambda scores, v: ((scores - largest_of(scores)).exp() @ v, scores.logsumexp(2))),
+        why="The exponentials are weights when they are divided by their sum over the keys that the query sees.",
     ),
     Mistake(
         "each key's weights added up to 1, not each query's",
-        lambda q, k, v, scale, causal: scaled_scores(q, k, scale, causal).softmax(1).nan_to_num(0) @ v,
+        of_scores(lambda scores, v: (scores.softmax(1).nan_to_num(0) @ v, scores.logsumexp(2))),
         why="The softmax goes along the keys: for each query, the weights of all its keys add up to 1.",
     ),
 ]
+RESCALING = [
+    Mistake(
+        f"{what} kept what was added up before the largest score grew{where}",
+        not_rescaled(*tiles),
+        why="Terms of exp(score - old) and of exp(score - new) do not add up. When a larger score comes, what there is "
+        f"so far has to be multiplied by exp(old - new): the sum, and every column of o.",
+    )
+    for tile, where in ((1, ""), (TILE, " from tile to tile"))
+    for what, tiles in (("o", (tile, None)), ("the sum", (None, tile)), ("o and the sum", (tile, tile)))
+]
+TAIL = Mistake(
+    f"the keys that fill up the last tile of {TILE} counted, with the score 0",
+    of_scores(padded),
+    why="exp(0) is 1: zeros past the end of k are keys like any other. Their score has to be -infinity.",
+)
+OF_LSE = [
+    Mistake(
+        "the largest score were missing",
+        of_scores(lambda scores, v: (weighted(scores, v), scores.logsumexp(2) - scores.amax(2))),
+        why="The sum has the terms exp(score - largest): the logarithm of the whole sum is largest + logf(sum).",
+    ),
+    Mistake(
+        "the logarithm of the sum were to the base 2",
+        of_scores(
+            lambda scores, v: (
+                weighted(scores, v),
+                scores.amax(2) + (scores.logsumexp(2) - scores.amax(2)) / log(2),
+            )
+        ),
+        why="lse is a natural logarithm: logf, not log2f. With exp2f and scores times log2(e), divide by log2(e) in "
+        "the end.",
+    ),
+    Mistake(
+        "lse were counted in powers of 2",
+        of_scores(lambda scores, v: (weighted(scores, v), scores.logsumexp(2) / log(2))),
+        why="lse is a natural logarithm. Where scores were multiplied by log2(e), for exp2f, multiply by ln(2) again.",
+    ),
+]
+
+
+def as_in(adapted, *mistakes):
+    """The mistakes of a part whose entry is called otherwise."""
+    return [Mistake(mistake.like, adapted(mistake.reference), why=mistake.why) for mistake in mistakes]
+
 
 # ---- tolerances ----
 
-SINGLE = Tolerance(
-    2.0**-20,
-    scale=error_terms,
-    why="a score is off by about 2^-24 of the terms it is the sum of, and its weight by as much of itself; expf adds "
-    "2^-22, and each sum about 2^-23: eight times that is allowed",
+SINGLE = {
+    "relative": 2.0**-20,
+    "why": "a score is off by about 2^-24 of the terms it is the sum of, and its weight by as much of itself; expf "
+    "adds 2^-22, each sum and each rescaling 2^-23 or so: eight times that is allowed",
+}
+SOFTMAX = Tolerance(
+    2.0**-16,
+    2.0**-40,
+    why="expf is right to 2^-22, and the sum, rescaled by one where the maximum grows, to about 2^-20; x - largest is "
+    "rounded by 2^-24 of itself, which changes its exponential by as much: 2^-20 down to e^-16, below 2^-42 after that",
 )
 
 puzzle = Puzzle(
@@ -138,32 +255,161 @@ puzzle = Puzzle(
                 Out("o", f32, "bh", "q_len", "d"),
                 Workspace("scores", f32, "bh", "q_len", "k_len"),
                 *LENGTHS,
-                MASKED,
             ],
             reference=attention,
-            sampled=one_output,
+            sampled=lambda at, b, i, c: (at.q[b, i, :], at.k[b, :, :], at.v[b, :, c]),
             groups={
-                "a square": shapes((1, 32, 32, 32), (2, 64, 64, 64)),
-                "any length": shapes((2, 5, 33, 40), (1, 33, 7, 128), (3, 1, 130, 1), (1, 3, 1, 200)),
-                "large scores": shapes((2, 7, 60, 64), scale=10.0)
-                + shapes((1, 5, 70, 64), scale=4096.0)
-                + shapes((1, 5, 40, 32), scale=-10.0),
-                "causal": shapes((2, 33, 33, 40), (1, 64, 64, 64), causal=1),
-                "more keys than queries": shapes((2, 5, 37, 40), (1, 1, 70, 64), causal=1),
-                "rows that see nothing": shapes((2, 37, 5, 40), causal=1) + shapes((2, 3, 0, 40)),
-                "empty": shapes((0, 5, 5, 64), (2, 0, 5, 64)),
+                "a square": attend((1, 32, 32, 32), (2, 64, 64, 64)),
+                "any length": attend((2, 5, 33, 40), (1, 33, 7, 128), (3, 1, 130, 1), (1, 3, 1, 200)),
+                "large scores": [
+                    *attend((2, 7, 60, 64), scale=10.0),
+                    *attend((1, 5, 40, 32), scale=-10.0),
+                    *attend((1, 5, 70, 64), scale=4096.0),
+                ],
+                "causal": attend((2, 33, 33, 40), (1, 64, 64, 64), causal=1),
+                "more keys than queries": attend((2, 5, 37, 40), (1, 1, 70, 64), causal=1),
+                "rows that see nothing": attend((2, 37, 5, 40), causal=1) + attend((2, 3, 0, 40)),
+                "empty": attend((0, 5, 5, 64), (2, 0, 5, 64)),
             },
-            bench=Case(bh=16, q_len=2048, k_len=2048, d=64, scale=0.125, causal=0),
-            far=Case(bh=64, q_len=8192, k_len=8192, d=64, scale=0.125, causal=0),
+            bench=attend((16, 2048, 2048, 64))[0],
+            far=attend((64, 8192, 8192, 64))[0],
             work=work_of(4),
-            tolerance=Tolerance(
-                SINGLE.relative,
-                scale=lambda q, k, v, scale, causal: error_terms(q, k, v, scale, causal)[0],
-                why=SINGLE.why,
-            ),
+            tolerance=Tolerance(**SINGLE, scale=first_of(error_terms)),
             lesson="Scores, softmax, weighted sum: right, and with a matrix of scores in memory.",
             valid=lambda d: d >= 1,
-            mistakes=MISTAKES,
+            mistakes=as_in(first_of, *MASKING, *WEIGHTING),
+        ),
+        Part(
+            "online_softmax",
+            params=[
+                In("x", f32, "rows", "cols"),
+                Out("y", f32, "rows", "cols"),
+                Scalar("rows", i32),
+                Scalar("cols", i32),
+            ],
+            reference=lambda x: x.softmax(1),
+            sampled=lambda at, i, _: at.x[i, :],
+            groups={
+                "a block wide": matrices((4, 256), (2, 1024)),
+                "any width": matrices((3, 257), (9, 33), (7, 1), (5, 2), (3, 1021)),
+                "rising rows": matrices((5, 300), (2, 1024), (3, 33), x="rising"),
+                "one huge value": matrices((5, 300), (2, 1024), (9, 33), x="one_huge"),
+                "large offset": [*matrices((5, 300), x="large_offset"), *matrices((5, 300), (3, 1), x="far_below")],
+                "hard numbers": [
+                    *matrices((5, 300), (2, 1024), x="minus_infinity_mask"),
+                    *matrices((5, 1000), x="mixed_magnitudes"),
+                    *matrices((5, 300), x="constant_rows"),
+                    *matrices((5, 300), x="negative"),
+                ],
+                "unaligned": [Case(rows=5, cols=100, offset={"x": 4, "y": 12})],
+                "wide": matrices((2, 65_536)),
+                "empty": matrices((0, 5)),
+            },
+            bench=Case(rows=1 << 16, cols=1 << 12),  # more than 65,535 rows, which is where a grid ends along y and z
+            far=Case(rows=(1 << 19) + 3, cols=4097),
+            work=lambda rows, cols: Work(bytes=8 * rows * cols, flops=4 * rows * cols),
+            tolerance=SOFTMAX,
+            lesson="The maximum and the sum in one pass: rescale what there is when the maximum grows.",
+            valid=lambda cols: cols >= 1,
+            goals=[reads_at_most("x", 2, lambda rows, cols: rows * cols), coalesced()],
+            mistakes=[
+                Mistake(
+                    "sums were put together as they are, whatever their maxima",
+                    lambda x: (x - x.amax(1, keepdim=True)).exp() / x.shape[1],
+                    why="A sum of exp(x - its own maximum) has to be multiplied by exp(its maximum - the common one) "
+                    "before it is added to another.",
+                ),
+                Mistake(
+                    "the maximum were not subtracted",
+                    lambda x: x.float().exp() / x.float().exp().sum(1, keepdim=True),
+                    why="exp(89) is more than a float holds: it becomes infinite, and ∞ / ∞ is not a number.",
+                ),
+                Mistake(
+                    "the sum were not divided by",
+                    lambda x: (x - x.amax(1, keepdim=True)).exp(),
+                    why="The exponentials have to be divided by the sum over the row.",
+                ),
+            ],
+        ),
+        Part(
+            "attention_row",
+            params=[
+                In("q", f32, "bh", "d"),
+                *operands(f32)[1:],
+                Out("o", f32, "bh", "d"),
+                *ROW_SIZES,
+            ],
+            reference=of_row(attention_and_lse),
+            sampled=lambda at, b, c: (at.q[b, :], at.k[b, :, :], at.v[b, :, c]),
+            groups={
+                "whole warps": rows((4, 32, 32), (8, 64, 128)),
+                "any length": rows((1, 7, 64), (5, 33, 64), (3, 1, 32), (2, 257, 64)),
+                "any d": rows((3, 20, 1), (2, 30, 40), (5, 20, 80), (2, 20, 100), (1, 20, 33)),
+                "large scores": [
+                    *rows((3, 100, 64), scale=10.0),
+                    *rows((3, 50, 32), scale=-10.0),
+                    *rows((3, 50, 64), scale=4096.0),
+                ],
+                "a long cache": rows((2, 15_000, 16)),
+                "no keys": rows((3, 0, 40)),
+                "empty": rows((0, 5, 64)),
+            },
+            bench=rows((4096, 1024, 128))[0],
+            far=rows(((1 << 17) + 3, 129, 128))[0],
+            work=lambda bh, k_len, d: Work(bytes=8 * bh * (k_len + 1) * d, flops=4 * bh * k_len * d),
+            tolerance=Tolerance(**SINGLE, scale=of_row(error_terms)),
+            lesson="One query, all keys once: what was added up is rescaled when the largest score grows.",
+            valid=lambda d: 1 <= d <= 128,
+            goals=[
+                reads_at_most("k", 1, keys_of_a_row),
+                reads_at_most("v", 1, keys_of_a_row),
+                stores_only_results(lambda bh, d: 4 * bh * d),
+                shared_memory(16_384),
+            ],
+            mistakes=as_in(of_row, *WEIGHTING[:2], *RESCALING[:3]),
+        ),
+        Part(
+            "flash_attention_f32",
+            params=[
+                *operands(f32),
+                Out("o", f32, "bh", "q_len", "d"),
+                Out("lse", f32, "bh", "q_len"),
+                *LENGTHS,
+            ],
+            reference=attention_and_lse,
+            groups={
+                "full tiles": attend((1, 32, 32, 64), (2, 64, 64, 128)),
+                "any length": attend((2, 33, 70, 64), (1, 5, 7, 128), (1, 1, 1, 64), (1, 40, 130, 32)),
+                "any d": attend((1, 20, 40, 1), (2, 33, 20, 40), (1, 20, 33, 80), (1, 7, 40, 100)),
+                "large scores": [
+                    *attend((1, 20, 70, 64), scale=10.0),
+                    *attend((1, 20, 40, 32), scale=-10.0),
+                    *attend((1, 20, 70, 64), scale=4096.0),
+                ],
+                "causal": attend((1, 64, 64, 64), (2, 33, 33, 40), causal=1),
+                "prefill": attend((2, 96, 96, 128), causal=1),
+                "prefill after cached keys": attend((2, 20, 90, 64), (1, 40, 41, 128), causal=1),
+                "decode": attend((3, 1, 200, 64), causal=1) + attend((2, 1, 100, 128)),
+                "rows that see nothing": [
+                    *attend((2, 70, 5, 40), (1, 64, 63, 64), causal=1),
+                    *attend((2, 3, 0, 40)),
+                    *attend((1, 3, 0, 40), causal=1),
+                ],
+                "empty": attend((0, 5, 5, 64), (2, 0, 5, 64)),
+            },
+            bench=attend((64, 4096, 4096, 128))[0],
+            far=attend(((1 << 16) + 3, 257, 257, 128))[0],
+            work=work_of(4),
+            tolerance=Tolerance(**SINGLE, scale=error_terms),
+            lesson="A tile of queries shares each tile of keys, and no score is ever stored.",
+            valid=lambda d: 1 <= d <= 128,
+            goals=[
+                reads_at_most("k", 1, keys_of_tiles, of=f" for every {TILE} queries, as far as one of them sees"),
+                reads_at_most("v", 1, keys_of_tiles, of=f" for every {TILE} queries, as far as one of them sees"),
+                stores_only_results(lambda bh, q_len, d: 4 * bh * q_len * (d + 1)),
+                shared_memory(49_152),
+            ],
+            mistakes=[*MASKING, *WEIGHTING, *RESCALING, TAIL, *OF_LSE],
         ),
     ],
 )
