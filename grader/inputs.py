@@ -15,7 +15,17 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.puzzle import Buffer, Case, DType, Part, PuzzleError, element_count, shape_of
+from grader.puzzle import (
+    Buffer,
+    Case,
+    DType,
+    Part,
+    PuzzleError,
+    call_by_name,
+    element_count,
+    scalar_value,
+    shape_of,
+)
 
 TORCH_TYPES: Mapping[str, torch.dtype] = {
     "f32": torch.float32,
@@ -208,12 +218,24 @@ def _draw(part: Part, buffer: Buffer, case: Case, seed: int, earlier: Mapping[st
     usual = chosen if isinstance(chosen, str) else chosen.get(buffer.name, "normal")
     default = usual if buffer.dtype.is_float else "integers"
     name = case.inputs.get(buffer.name, default)
+    shape = shape_of(buffer, case.params)
+    if callable(name):
+        return _computed(part, case, name, earlier).to(TORCH_TYPES[buffer.dtype.name]).reshape(shape).contiguous()
     if name not in GENERATORS:
         raise PuzzleError(f"{part.name}: {name!r} is no generator of inputs; there are {', '.join(GENERATORS)}.")
-    shape = shape_of(buffer, case.params)
     random = torch.Generator().manual_seed(buffer_seed(seed, buffer.name, case))
     drawing = Drawing(random, element_count(buffer, case.params), shape[-1] if shape else 1, buffer.dtype, earlier)
     return GENERATORS[name](drawing).to(TORCH_TYPES[buffer.dtype.name]).reshape(shape).contiguous()
+
+
+def _computed(
+    part: Part, case: Case, function: Callable[..., torch.Tensor], earlier: Mapping[str, torch.Tensor]
+) -> torch.Tensor:
+    """What `function` gives for the inputs drawn before, in float64, and the scalars, which it takes by name."""
+    values: dict[str, object] = {name: tensor.double() for name, tensor in earlier.items()}
+    values |= {scalar.name: scalar_value(scalar, case.params) for scalar in part.scalars}
+    computed: torch.Tensor = call_by_name(function, values)
+    return computed
 
 
 def buffer_seed(seed: int, name: str, case: Case) -> int:

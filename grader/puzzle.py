@@ -227,7 +227,8 @@ class Part:
     or all of a dimension in which it then has its own place: `lambda at, i, j: (at.A[i, :], at.B[:, j])` for a product,
     `lambda at, i, j: at.x[i, :]` for a softmax; see `Indexed`. Of several results it is about the first. Without it, no
     values of the bench case are compared.
-    `default_inputs` names the generator of buffers for which a case names none, by buffer where they are not alike.
+    `default_inputs` names the generator of buffers for which a case names none, by buffer where they are not alike; a
+    function takes inputs before this one, and scalars, by name, as `reference` does, and gives its values.
     `same_program_as` marks the part whose finished file this one would equal, so that nothing tells their outcomes
     apart. `number` is needed only where the part before it in the list is not the one before it by number. `valid`
     takes scalars by name and says which sizes the entry must cope with, where the cases do not show it: the smallest
@@ -251,7 +252,7 @@ class Part:
     lesson: str = field(kw_only=True)
     goals: Sequence[Goal] = field(default=(), kw_only=True)
     extra: bool = field(default=False, kw_only=True)
-    default_inputs: str | Mapping[str, str] = field(default="normal", kw_only=True)
+    default_inputs: str | Mapping[str, str | Callable[..., Any]] = field(default="normal", kw_only=True)
     same_program_as: str | None = field(default=None, kw_only=True)
     number: int | None = field(default=None, kw_only=True)
     answers: Callable[[], Sequence[Any]] | None = field(default=None, kw_only=True)

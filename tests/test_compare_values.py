@@ -106,6 +106,19 @@ def test_statistics_are_those_of_the_rows_drawn_before() -> None:
     assert draw_inputs(part, Case(n=0), 5)["rstd"].shape == (0,)
 
 
+def test_an_input_can_be_computed_from_those_before_it_and_from_scalars() -> None:
+    buffers = [In("a", f16, "n"), In("b", f32, "n"), Out("out", f32, "n")]
+    part = sum_part(
+        params=[*buffers, Scalar("n", i32), Scalar("scale", f32)],
+        reference=lambda a: a,
+        groups={"one": [Case(n=7, scale=0.1)]},
+        bench=Case(n=7, scale=0.1),
+        default_inputs={"b": lambda a, scale: a * scale},
+    )
+    drawn = draw_inputs(part, Case(n=7, scale=0.1), 5)
+    assert torch.equal(drawn["b"], (drawn["a"].double() * float(torch.tensor(0.1))).float())
+
+
 def test_one_input_alone_cancels_within_its_rows() -> None:
     part = sum_part(params=[In("a", f32, "n", 33), Out("out", f32, "n", 33), Scalar("n", i32)], reference=lambda a: a)
     rows = draw_inputs(part, Case(n=8, inputs={"a": "cancelling"}), 3)["a"]
