@@ -2,8 +2,8 @@
 
 from math import inf, log
 
-from grader.goals import coalesced, reads_at_most, shared_memory, stores_only_results
-from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f32, i32
+from grader.goals import coalesced, reads_at_most, shared_memory, stores_only_results, tensor_cores, wide_accesses
+from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
 TILE = 32  # queries that share each key, and keys of a tile, in 8.4
 SCALE = Scalar("scale", f32)
@@ -61,6 +61,38 @@ def error_terms(q, k, v, scale, causal):
     return parts @ v.abs() + moved[..., None] * weighted(scores, v).abs(), moved + scores.logsumexp(2).abs()
 
 
+def half_error_terms(q, k, v, scale, causal):
+    """The same where weights and o are halves and all else is in float, as shares of what half makes."""
+    of_o, of_lse = error_terms(q, k, v, scale, causal)
+    return attention(q, k, v.abs(), scale, causal) + of_o * 2.0**-10, of_lse * 2.0**-10
+
+
+def gradients(q, k, v, dout, scale, causal):
+    q, k, v = (x.detach().clone().requires_grad_() for x in (q, k, v))
+    attention(q, k, v, scale, causal).backward(dout)
+    return q.grad, k.grad, v.grad
+
+
+def gradient_terms(q, k, v, dout, scale, causal):
+    """The terms of dq, dk and dv as they are without a sign; a weight is off by as much of itself as its score is."""
+    scores = scaled_scores(q, k, scale, causal)
+    p = scores.softmax(2).nan_to_num(0) * (1 + 2.0**-10 * abs(scale) * (q.abs() @ k.abs().mT))
+    ds = abs(scale) * p * (dout.abs() @ v.abs().mT + (dout * weighted(scores, v)).abs().sum(2, keepdim=True))
+    return ds @ k.abs(), ds.mT @ q.abs(), p.mT @ dout.abs()
+
+
+def by_head(function):
+    """The same function, head after head: the scores of all of them at once can be many gigabytes."""
+
+    def of_all(q, k, v, scale, causal):
+        import torch  # not for those who only list puzzles
+
+        heads = [function(*(x[b : b + 1] for x in (q, k, v)), scale, causal) for b in range(len(q))]
+        return tuple(map(torch.cat, zip(*heads, strict=True))) if heads else function(q, k, v, scale, causal)
+
+    return of_all
+
+
 def first_of(function):
     """The same function, without lse."""
     return lambda q, k, v, scale, causal: function(q, k, v, scale, causal)[0]
@@ -84,12 +116,12 @@ def shapes(*values, names=("bh", "q_len", "k_len", "d"), inputs=None, **others):
     return [Case(**dict(zip(names, each, strict=True)), inputs=inputs, **others) for each in values]
 
 
-def attend(*values, scale=0.125, causal=0):
-    return shapes(*values, scale=scale, causal=causal)
+def attend(*values, scale=0.125, causal=0, inputs=None):
+    return shapes(*values, scale=scale, causal=causal, inputs=inputs)
 
 
-def rows(*values, scale=0.125):
-    return shapes(*values, names=("bh", "k_len", "d"), scale=scale)
+def rows(*values, scale=0.125, inputs=None):
+    return shapes(*values, names=("bh", "k_len", "d"), scale=scale, inputs=inputs)
 
 
 def matrices(*values, x=None):
@@ -191,7 +223,7 @@ RESCALING = [
         f"{what} kept what was added up before the largest score grew{where}",
         not_rescaled(*tiles),
         why="Terms of exp(score - old) and of exp(score - new) do not add up. When a larger score comes, what there is "
-        f"so far has to be multiplied by exp(old - new): the sum, and every column of o.",
+        "so far has to be multiplied by exp(old - new): the sum, and every column of o.",
     )
     for tile, where in ((1, ""), (TILE, " from tile to tile"))
     for what, tiles in (("o", (tile, None)), ("the sum", (None, tile)), ("o and the sum", (tile, tile)))
@@ -225,6 +257,46 @@ OF_LSE = [
     ),
 ]
 
+IN_HALF = [
+    Mistake(
+        "scores had been rounded to half",
+        of_scores(lambda scores, v: both(scores.half().double(), v)),
+        why="A half has 11 significant bits: a score near 32 is off by 1/64, and its weight by as much of itself. What "
+        "tensor cores add up is a float. It becomes a half when it is a weight, between 0 and 1.",
+    ),
+    Mistake(
+        "log2(e) were multiplied in twice",
+        lambda q, k, v, scale, causal: both(scaled_scores(q, k, scale / log(2), causal), v),
+        why="`scale` has log2(e) in it already: a weight is exp2f of a score, not expf.",
+    ),
+]
+
+
+def explicit(q, k, v, dout, scale, causal, *, delta=True, scaled=True):
+    """The gradients by their formulas, delta or scale left out where that is False."""
+    p = scaled_scores(q, k, scale, causal).softmax(2).nan_to_num(0)
+    ds = p * (dout @ v.mT - delta * (dout * (p @ v)).sum(2, keepdim=True)) * (scale if scaled else 1)
+    return ds @ k, ds.mT @ q, p.mT @ dout
+
+
+OF_GRADIENTS = [
+    Mistake(
+        "delta were left out",
+        lambda q, k, v, dout, scale, causal: explicit(q, k, v, dout, scale, causal, delta=False),
+        why="A weight that grows takes from all others of its row, as they add up to 1: that is what delta takes off.",
+    ),
+    Mistake(
+        "scale were missing in dq and dk",
+        lambda q, k, v, dout, scale, causal: explicit(q, k, v, dout, scale, causal, scaled=False),
+        why="A score is scale · (q · k), so that its derivatives by q and by k have scale in them.",
+    ),
+    Mistake(
+        "there were no mask",
+        lambda q, k, v, dout, scale: gradients(q, k, v, dout, scale, 0),
+        why="With causal = 1, query i sees the keys j <= i + k_len - q_len; its weights for others are 0.",
+    ),
+]
+
 
 def as_in(adapted, *mistakes):
     """The mistakes of a part whose entry is called otherwise."""
@@ -243,6 +315,19 @@ SOFTMAX = Tolerance(
     2.0**-40,
     why="expf is right to 2^-22, and the sum, rescaled by one where the maximum grows, to about 2^-20; x - largest is "
     "rounded by 2^-24 of itself, which changes its exponential by as much: 2^-20 down to e^-16, below 2^-42 after that",
+)
+
+HALF = {
+    "relative": 2.0**-8,
+    "why": "weights and o are rounded to half, 2^-11 of each; tensor cores cut the sums of scores off behind 24 binary "
+    "digits, which makes 2^-21 of their terms; four times all that is allowed",
+}
+GRADIENTS = Tolerance(
+    2.0**-8,
+    2.0**-23,
+    scale=gradient_terms,
+    why="o, and each gradient at the end, are rounded to half, 2^-11 of their terms or 2^-25 below 2^-14; weights are "
+    "right to 2^-21 of the terms of their scores; four times all that is allowed",
 )
 
 puzzle = Puzzle(
@@ -410,6 +495,124 @@ puzzle = Puzzle(
                 shared_memory(49_152),
             ],
             mistakes=[*MASKING, *WEIGHTING, *RESCALING, TAIL, *OF_LSE],
+        ),
+        Part(
+            "flash_attention",
+            params=[*operands(f16), Out("o", f16, "bh", "q_len", "d"), Out("lse", f32, "bh", "q_len"), *LENGTHS],
+            reference=by_head(attention_and_lse),
+            sampled=lambda at, b, i, c: (at.q[b, i, :], at.k[b, :, :], at.v[b, :, c]),
+            groups={
+                "full tiles": attend((1, 64, 64, 64), (2, 64, 128, 64), (1, 128, 192, 128)),
+                "large scores": [
+                    *attend((1, 64, 64, 64), (1, 20, 130, 128), scale=2.0),
+                    *attend((1, 33, 64, 64), scale=-1.0),
+                    *attend(
+                        (1, 64, 128, 64), scale=2.0**-22, inputs={"q": "overflowing_half", "k": "overflowing_half"}
+                    ),
+                ],
+                "any length": attend((2, 5, 33, 64), (1, 67, 130, 128), (1, 65, 1, 64)),
+                "causal": attend((1, 128, 128, 64), (2, 33, 33, 128), causal=1),
+                "prefill": attend((1, 150, 150, 128), causal=1),
+                "prefill after cached keys": attend((2, 5, 77, 64), (1, 70, 200, 64), causal=1),
+                "decode": attend((3, 1, 130, 64), causal=1) + attend((2, 1, 70, 128)),
+                "rows that see nothing": [
+                    *attend((1, 150, 70, 64), (2, 37, 5, 128), causal=1),
+                    *attend((2, 3, 0, 64)),
+                    *attend((1, 3, 0, 64), causal=1),
+                ],
+                "empty": attend((0, 5, 5, 64), (2, 0, 5, 64)),
+            },
+            bench=attend((64, 4096, 4096, 128), scale=2.0**-3.5)[0],
+            far=attend((16_500, 2048, 1024, 128), scale=2.0**-3.5)[0],
+            work=work_of(2),
+            tolerance=Tolerance(**HALF, scale=by_head(half_error_terms)),
+            lesson="Both products on tensor cores, and what lies between them in registers.",
+            valid=lambda d: d in (64, 128),
+            goals=[tensor_cores(work_of(2)), stores_only_results(lambda bh, q_len, d: bh * q_len * (2 * d + 4))],
+            mistakes=[*MASKING, *OF_LSE, *IN_HALF, *WEIGHTING],
+        ),
+        Part(
+            "flash_decode",
+            params=[
+                In("q", f16, "bh", "d"),
+                *operands(f16)[1:],
+                Out("o", f16, "bh", "d"),
+                Workspace("workspace", f32, "bh", 64, "d + 2"),
+                *ROW_SIZES,
+            ],
+            reference=of_row(by_head(attention_and_lse)),
+            sampled=lambda at, b, c: (at.q[b, :], at.k[b, :, :], at.v[b, :, c]),
+            groups={
+                "many keys": rows((1, 2048, 64), (2, 12_800, 128)),
+                "any length": rows((3, 1021, 64), (5, 333, 128), (2, 129, 128)),
+                "large scores": [
+                    *rows((2, 700, 64), scale=4.0),
+                    *rows((2, 700, 64), scale=2.0**-22, inputs={"q": "overflowing_half", "k": "overflowing_half"}),
+                ],
+                "the largest score first or last": [
+                    *rows((2, 300, 64), inputs={"q": "negative", "k": "rising"}),
+                    *rows((2, 300, 64), inputs={"k": "one_huge"}),
+                ],
+                "fewer keys than splits": rows((2, 5, 64), (1, 1, 128), (3, 63, 128)),
+                "any width": rows((2, 300, 8), (2, 77, 40), (3, 150, 120)),
+                "many queries": rows((300, 40, 64), (2100, 9, 64)),
+                "no keys": rows((2, 0, 64)),
+                "empty": rows((0, 5, 64)),
+            },
+            bench=rows((512, 8192, 128), scale=2.0**-3.5)[0],
+            far=rows((2100, 8192, 128), scale=2.0**-3.5)[0],
+            work=lambda bh, k_len, d: Work(bytes=4 * bh * (k_len + 1) * d, flops=4 * bh * k_len * d),
+            tolerance=Tolerance(**HALF, scale=of_row(by_head(half_error_terms))),
+            lesson="One query against a cache: split along the keys, and merged.",
+            valid=lambda d: d in range(8, 129, 8),
+            goals=[
+                reads_at_most("k", 1, keys_of_a_row),
+                reads_at_most("v", 1, keys_of_a_row),
+                wide_accesses("load", where=lambda case: case.params["k_len"] > 2000),
+            ],
+            mistakes=as_in(of_row, *WEIGHTING[:2], *IN_HALF),
+        ),
+        Part(
+            "flash_attention_backward",
+            params=[
+                *operands(f16),
+                In("o", f16, "bh", "q_len", "d"),
+                In("dout", f16, "bh", "q_len", "d"),
+                In("lse", f32, "bh", "q_len"),
+                Out("dq", f16, "bh", "q_len", "d"),
+                Out("dk", f16, "bh", "k_len", "d"),
+                Out("dv", f16, "bh", "k_len", "d"),
+                Workspace("workspace", f32, "bh", "q_len", "d + 1"),
+                *LENGTHS,
+            ],
+            default_inputs={
+                "o": attention,
+                "lse": lambda q, k, scale, causal: scaled_scores(q, k, scale, causal).logsumexp(2),
+            },
+            reference=gradients,
+            groups={
+                "full tiles": attend((1, 32, 32, 32), (2, 64, 64, 64)),
+                "large scores": attend((1, 33, 40, 64), scale=2.0) + attend((1, 20, 40, 32), scale=-1.0),
+                "any length": attend((2, 5, 33, 40), (1, 33, 7, 128), (3, 1, 70, 1), (1, 65, 1, 99)),
+                "causal": attend((2, 33, 33, 40), (1, 64, 64, 64), causal=1),
+                "more keys than queries": attend((2, 5, 37, 40), (1, 1, 70, 64), causal=1),
+                "rows that see nothing": [
+                    *attend((2, 37, 5, 40), (1, 70, 33, 64), causal=1),
+                    *attend((2, 3, 0, 40)),
+                ],
+                "no queries": attend((2, 0, 5, 40)),
+                "empty": attend((0, 5, 5, 64)),
+            },
+            bench=attend((64, 1024, 1024, 64))[0],
+            far=attend((140_000, 128, 128, 128), scale=2.0**-3.5)[0],
+            work=lambda bh, q_len, k_len, d: Work(
+                bytes=bh * (8 * (q_len + k_len) * d + 4 * q_len), flops=10 * bh * q_len * k_len * d
+            ),
+            tolerance=GRADIENTS,
+            lesson="The gradients, with weights that are made once more.",
+            extra=True,
+            valid=lambda d: 1 <= d <= 128,
+            mistakes=OF_GRADIENTS,
         ),
     ],
 )

@@ -26,14 +26,14 @@ template <int d>
 __global__ void flash_attention_kernel(const half* q, const half* k, const half* v, half* o, float* lse, int q_len,
                                        int k_len, float scale, bool causal) {
     __shared__ __align__(16) unsigned ks[tile][d / 2 + 4], vs[tile][d / 2 + 4];  // words of two halves
-    const int lane = threadIdx.x % 32, col = lane % 4 * 2, first = (gridDim.y - 1 - blockIdx.y) * tile;
+    [[maybe_unused]] const int lane = threadIdx.x % 32, col = lane % 4 * 2, first = (gridDim.y - 1 - blockIdx.y) * tile;
     const int row = first + threadIdx.x / 32 * 16 + lane / 4, shift = causal ? k_len - q_len + 1 : k_len;
     const size_t b = blockIdx.x;
     const unsigned* const words = reinterpret_cast<const unsigned*>(q);
-    unsigned qs[d / 16][4], p[tile / 16][4], x[4];
+    [[maybe_unused]] unsigned qs[d / 16][4], p[tile / 16][4], x[4];
     for (int i = 0; i < d / 4; ++i)
         qs[i / 4][i % 4] = words[(b * q_len + min(row + i % 2 * 8, q_len - 1)) * d / 2 + i / 2 * 4 + lane % 4];
-    float acc[d / 8][4] = {}, sum[2] = {}, high[2] = {-1e38f, -1e38f};  // lower than any score, and a number
+    [[maybe_unused]] float acc[d / 8][4] = {}, sum[2] = {}, high[2] = {-1e38f, -1e38f};  // below any score
     for (int key = 0; key < min(k_len, first + tile - 1 + shift); key += tile) {
         for (int i = threadIdx.x; i < tile * d / 8; i += threads) {
             const int r = i / (d / 8), column = i % (d / 8) * 8, past = key + r < k_len ? 0 : 16;  // 16 bytes of zeros
