@@ -2,10 +2,10 @@
 
 Each small case of these puzzles and parts, replayed as a stream of calls and as a graph on fresh inputs: the values
 against PyTorch, and bit for bit against the software GPU's. Then the bench case, timed, and its values judged, beside a
-streaming kernel that reads and writes in the same proportion (`ceilings.py`) or PyTorch's own product of matrices
-(`matrix_products.py`). A part that promises equal bits is replayed a hundred times on one input; with `--far`, one with
-a far case runs that too, which takes a minute. Exits 0 only if all values are right, no fault is seen, and no part is
-below its floor; sums by float atomics may differ in bits, since their order is open.
+streaming kernel that reads and writes in the same proportion (`ceilings.py`), PyTorch's own product of matrices
+(`matrix_products.py`) or its attention (`attention.py`). A part that promises equal bits is replayed a hundred times on
+one input; with `--far`, one with a far case runs that too, which takes a minute. Exits 0 only if all values are right,
+no fault is seen, and no part is below its floor; sums by float atomics may differ in bits, since their order is open.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from grader.puzzle import Part, call_by_name
 from grader.record import record
 from grader.simt.software import SoftwareGPU
 from grader.submission import used_sources
+from tests.gpu.attention import beside_attention
 from tests.gpu.ceilings import ceiling_of, measured
 from tests.gpu.first_light import SEED, Row, about, same_bits
 from tests.gpu.matrix_products import PRODUCT_FLOORS, measured_product, product_of, teraflops
@@ -183,7 +184,7 @@ def main(arguments: list[str]) -> int:
         with RealGPU(one.part) as gpu:
             found["problems"] += small_cases(gpu, one, built, row)
             row.plain["bench"], problems = bench(gpu, one, built)
-            for further in (equal_bits, far_case) if options.far else (equal_bits,):
+            for further in (equal_bits, beside_attention, *([far_case] if options.far else [])):
                 seen, more = further(gpu, one, built)
                 row.plain |= seen
                 problems += more

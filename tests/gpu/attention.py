@@ -1,0 +1,102 @@
+"""Attention on a GPU beside PyTorch's own, timed as replays are, in a process of its own.
+
+    python -m tests.gpu.attention 64 4096 128 1
+
+Prints one JSON object for torch's scaled_dot_product_attention in half, with FLASH_ATTENTION alone allowed: bh, q_len =
+k_len, d, and 1 with a causal mask; the median in milliseconds, its 95 % interval, 10**12 operations a second, half of
+them with a mask, and the number of runs. PyTorch's mask begins at the top left, which is the same where q_len = k_len.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from grader.build import Build
+from grader.catalog import Located
+from grader.cuda.session import RealGPU
+from grader.cuda.trial import CudaTrial
+from grader.puzzle import Case, Part, call_by_name
+from grader.record import record
+from tests.gpu.ceilings import COPY, measured
+from tests.gpu.first_light import SEED
+
+# What a solution has to reach: a share of PyTorch's speed, with a mask and without; of the bytes that a copy moves.
+FLASH_FLOORS = {"flash_attention": 0.30}
+COPY_FLOORS = {"flash_decode": 0.70}
+
+Found = tuple[dict[str, Any], list[str]]
+
+
+def beside_attention(gpu: RealGPU, located: Located, built: Build) -> Found:
+    """For a part with a floor its times beside PyTorch's or a copy's in this run; sentences for what falls short."""
+    part = located.part
+    if part.name in FLASH_FLOORS:
+        rows = [beside_flash(gpu, part, built, causal) for causal in (0, 1)]
+        floor, what = FLASH_FLOORS[part.name], "PyTorch's FLASH_ATTENTION"
+    elif part.name in COPY_FLOORS:
+        rows = [beside_copy(gpu, part, built)]
+        floor, what = COPY_FLOORS[part.name], "a copy's bandwidth"
+    else:
+        return {}, []
+    problems = [f"{part.name}, {row['params']}: {row['wrong']} wrong" for row in rows if row["wrong"]]
+    for row in rows:
+        if row["share"] < floor:
+            problems.append(f"{part.name}, {row['params']}: {row['share']:.2f} of {what}, and {floor:.2f} is asked for")
+    return {"attention": rows}, problems
+
+
+def beside_flash(gpu: RealGPU, part: Part, built: Build, causal: int) -> dict[str, Any]:
+    """The bench case with this mask, timed and judged, beside PyTorch."""
+    case = Case.of({**part.bench.params, "causal": causal})
+    row = timed(gpu, part, built, case)
+    sizes = [str(case.params[name]) for name in ("bh", "q_len", "d")]
+    command = [sys.executable, "-m", "tests.gpu.attention", *sizes, str(causal)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if ended.returncode:
+        raise RuntimeError(ended.stderr.strip()[-300:])
+    pytorch = json.loads(ended.stdout)
+    flops = call_by_name(part.work, case.params).flops / (1 + causal)
+    row["tflops"] = round(flops / row["ms"] / 1e9, 1)
+    return {**row, "pytorch": pytorch, "share": round(pytorch["ms"] / row["ms"], 4)}
+
+
+def beside_copy(gpu: RealGPU, part: Part, built: Build) -> dict[str, Any]:
+    """The bench case, and the bytes a second that it reads beside those that a copy of device memory moves."""
+    row, copy = timed(gpu, part, built, part.bench), measured(COPY, SEED)
+    return {**row, "copy": copy, "share": round(row["gb_per_s"] / copy["gb_per_s"], 4)}
+
+
+def timed(gpu: RealGPU, part: Part, built: Build, case: Case) -> dict[str, Any]:
+    """Median and interval in ms of one case, its bytes a second, how many values were wrong; raises RuntimeError."""
+    plan = record(built, part, case, layout=gpu.layout(case)).plan
+    ran, timing = CudaTrial(part, "bench", case, built, plan, SEED, gpu=gpu).bench()
+    if timing is None:
+        raise RuntimeError(f"{part.name}: {ran.observations or 'no time'}")
+    row = {"params": dict(case.params), "ms": timing.ms, "interval_ms": list(timing.interval_ms)}
+    return row | {"gb_per_s": timing.gb_per_s, "runs": timing.runs, "wrong": ran.result.wrong}
+
+
+def main() -> None:
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+
+    from tests.gpu.yardsticks import measured as measured_here
+
+    bh, length, d, causal = map(int, sys.argv[1:])
+    q, k, v = (torch.randn(1, bh, length, d, dtype=torch.half, device="cuda") for _ in range(3))
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        moved = 4 * q.numel() * q.itemsize
+        row = measured_here(
+            lambda: scaled_dot_product_attention(q, k, v, is_causal=bool(causal)), q.new_empty(1), moved
+        )
+    row["name"] = f"torch FLASH_ATTENTION float16 {bh} {length} {d}{' causal' if causal else ''}"
+    row["tflops"] = round(4 * bh * length**2 * d / (1 + causal) / row["ms"] / 1e9, 1)
+    print(json.dumps(row))
+
+
+if __name__ == "__main__":
+    main()
