@@ -12,12 +12,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Any
+
+import torch
 
 from grader.build import Build
 from grader.catalog import Located
+from grader.compare import compare
 from grader.cuda.session import RealGPU
-from grader.cuda.trial import CudaTrial
+from grader.cuda.trial import poison_of, timing
+from grader.inputs import memory_for
 from grader.puzzle import Case, Part, call_by_name
 from grader.record import record
 from tests.gpu.ceilings import COPY, measured
@@ -70,17 +75,25 @@ def beside_copy(gpu: RealGPU, part: Part, built: Build) -> dict[str, Any]:
 
 
 def timed(gpu: RealGPU, part: Part, built: Build, case: Case) -> dict[str, Any]:
-    """Median and interval in ms of one case, its bytes a second, how many values were wrong; raises RuntimeError."""
-    plan = record(built, part, case, layout=gpu.layout(case)).plan
-    ran, timing = CudaTrial(part, "bench", case, built, plan, SEED, gpu=gpu).bench()
-    if timing is None:
-        raise RuntimeError(f"{part.name}: {ran.observations or 'no time'}")
-    row = {"params": dict(case.params), "ms": timing.ms, "interval_ms": list(timing.interval_ms)}
-    return row | {"gb_per_s": timing.gb_per_s, "runs": timing.runs, "wrong": ran.result.wrong}
+    """Median and interval in ms of one case, its bytes a second, and how many values of its last head were wrong."""
+    gpu.load(record(built, part, case, layout=gpu.layout(case)).plan, built.cubin)
+    memory = memory_for(part, case, SEED)
+    inputs = {buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.is_read}
+    gpu.fill(inputs)
+    taken = timing(gpu.name, part, case, gpu.time("graph", poison_of(part, 0)))
+    results = {buffer.name: memory[buffer.name] for buffer in part.results}
+    gpu.read(results)
+    one_head = Case.of({**case.params, "bh": 1})
+    wrong = compare(part, one_head, last_head(inputs), last_head(results)).wrong
+    row = {"params": dict(case.params), "ms": taken.ms, "interval_ms": list(taken.interval_ms)}
+    return row | {"gb_per_s": taken.gb_per_s, "runs": taken.runs, "wrong": wrong}
+
+
+def last_head(buffers: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: tensor[-1:].clone() for name, tensor in buffers.items()}
 
 
 def main() -> None:
-    import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
