@@ -1,4 +1,4 @@
-// flash_decode: a maximum begins at minus infinity: splits without keys make no number
+// flash_decode: each split divides by its own sum, and one without keys by 0
 #include <cuda_fp16.h>
 
 constexpr int most_splits = 64, threads = 128, ahead = 4;
@@ -18,7 +18,7 @@ __global__ void flash_decode_kernel(const half* q, const half* k, const half* v,
     const int share = (k_len + splits - 1) / splits, begin = share * (warp % splits), end = min(k_len, begin + share);
     const size_t b = warp / splits;
     if (b >= bh) return;
-    float qs[8], acc[8] = {}, sum = 0.0f, high = -INFINITY;  // below any score
+    float qs[8], acc[8] = {}, sum = 0.0f, high = -1e38f;  // below any score
     const Eight from = load(q + b * d + column, column < d);
     for (int i = 0; i < 8; ++i) qs[i] = scale * __half2float(from.of[i]);
     for (int first = begin; first < end; first += ahead * (32 / lanes)) {
@@ -51,18 +51,18 @@ __global__ void flash_decode_kernel(const half* q, const half* k, const half* v,
     if (lane == 0) to[d] = high, to[d + 1] = sum;
     for (int i = 0; i < 8; ++i) {
         for (int other = lanes; other < 32; other *= 2) acc[i] += __shfl_xor_sync(~0u, acc[i], other);
-        if (lane < lanes && column < d) to[column + i] = acc[i];
+        if (lane < lanes && column < d) to[column + i] = acc[i] / sum;
     }
 }
 
 __global__ void merge_kernel(const float* workspace, half* o, int d, int splits) {
     [[maybe_unused]] const float* const from = workspace + size_t(blockIdx.x) * most_splits * (d + 2);
-    float high = -INFINITY, sum = 0.0f, value = 0.0f;
+    float high = -1e38f, sum = 0.0f, value = 0.0f;
     for (int i = 0; i < splits; ++i) high = fmaxf(high, from[i * (d + 2) + d]);
     for (int i = 0; i < splits; ++i) {
         const float by = exp2f(from[i * (d + 2) + d] - high);
         sum += by * from[i * (d + 2) + d + 1];
-        value += by * from[i * (d + 2) + threadIdx.x];
+        value += by * from[i * (d + 2) + d + 1] * from[i * (d + 2) + threadIdx.x];
     }
     o[size_t(blockIdx.x) * d + threadIdx.x] = __float2half(sum > 0.0f ? value / sum : 0.0f);
 }

@@ -1,4 +1,4 @@
-// flash_attention: the sum of the weights is kept in half
+// flash_attention: maximum, sum and lse are halves
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 
@@ -48,6 +48,7 @@ __global__ void flash_attention_kernel(const half* q, const half* k, const half*
         }
         for (int h = 0; h < 2; ++h) {
             for (int other = 1; other < 4; other *= 2) most[h] = fmaxf(most[h], __shfl_xor_sync(~0u, most[h], other));
+            most[h] = __half2float(__float2half(most[h]));
             const float by = exp2f(high[h] - most[h]);
             high[h] = most[h], sum[h] *= by;
             for (int j = 0; j < d / 8; ++j) acc[j][2 * h] *= by, acc[j][2 * h + 1] *= by;
@@ -71,7 +72,7 @@ __global__ void flash_attention_kernel(const half* q, const half* k, const half*
         const float by = sum[h] > 0.0f ? 1.0f / sum[h] : 0.0f;
         half2* const to = reinterpret_cast<half2*>(o + (b * q_len + row + 8 * h) * d + col);
         for (int j = 0; j < d / 8; ++j) to[4 * j] = __floats2half2_rn(acc[j][2 * h] * by, acc[j][2 * h + 1] * by);
-        if (col == 0) lse[b * q_len + row + 8 * h] = high[h] * float(M_LN2) + logf(sum[h]);
+        if (col == 0) lse[b * q_len + row + 8 * h] = __half2float(__float2half(high[h] * float(M_LN2) + logf(sum[h])));
     }
 }
 
