@@ -7,8 +7,10 @@ import pytest
 from grader.author.trials import share_in
 from grader.build import build
 from grader.catalog import load_catalog
-from grader.puzzle import Case, Part
+from grader.inputs import memory_for
+from grader.puzzle import Case, Part, shape_of
 from tests.conftest import SEED
+from tests.gpu.attention import COPY_FLOORS, FLASH_FLOORS, last_head
 from tests.gpu.ceilings import ADD, COPY, READ, SOURCE, SUMS, ceiling_of
 from tests.gpu.solutions import FLOORS, parts_of
 from tests.judging import ROOT
@@ -31,3 +33,21 @@ def test_a_part_is_held_against_a_kernel_with_as_many_reads_a_write() -> None:
 
 def test_puzzles_and_parts_are_taken_by_name() -> None:
     assert [part.label for part in parts_of(["3.5", "3"])] == ["3.5", "3.2", "3.3", "3.4", "3.6"]
+
+
+def test_attention_is_held_against_pytorch_without_a_mask_and_with_one() -> None:
+    for name in FLASH_FLOORS:
+        part = PARTS[name]
+        sizes = part.bench.params
+        assert (sizes["q_len"], sizes["causal"]) == (sizes["k_len"], 0)
+        assert part.buffers[0].dtype.name == "f16"
+    assert set(COPY_FLOORS) <= set(PARTS)
+
+
+def test_the_last_head_of_a_case_is_a_case_of_one_head() -> None:
+    for name in (*FLASH_FLOORS, *COPY_FLOORS):
+        part = PARTS[name]
+        case = next(case for case in part.cases() if case.params["bh"] == 2)
+        memory = last_head(memory_for(part, case, SEED))
+        alone = Case.of({**case.params, "bh": 1})
+        assert all(memory[buffer.name].shape == shape_of(buffer, alone.params) for buffer in part.buffers)
