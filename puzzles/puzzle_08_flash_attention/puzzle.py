@@ -543,7 +543,8 @@ puzzle = Puzzle(
             reference=of_row(by_head(attention_and_lse)),
             sampled=lambda at, b, c: (at.q[b, :], at.k[b, :, :], at.v[b, :, c]),
             groups={
-                "many keys": rows((1, 2048, 64), (2, 12_800, 128)),
+                "many keys": rows((1, 2048, 64), (1, 12_800, 128)),
+                "all keys alike": rows((1, 12_800, 128), scale=0.0, inputs={"v": "large_offset"}),
                 "any length": rows((3, 1021, 64), (5, 333, 128), (2, 129, 128)),
                 "large scores": [
                     *rows((2, 700, 64), scale=4.0),
@@ -600,6 +601,7 @@ puzzle = Puzzle(
                     *attend((2, 37, 5, 40), (1, 70, 33, 64), causal=1),
                     *attend((2, 3, 0, 40)),
                 ],
+                "many queries": attend((1, 3000, 1, 32), inputs={"dout": "negative"}),
                 "no queries": attend((2, 0, 5, 40)),
                 "empty": attend((0, 5, 5, 64)),
             },

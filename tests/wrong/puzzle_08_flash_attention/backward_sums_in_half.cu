@@ -50,8 +50,8 @@ __global__ void gradients_kernel(const half* q, const half* k, const half* v, co
             const int n = threadIdx.x + m * threads, r = n / d, c = n % d;
             float sum_q = 0.0f;
             for (int x = 0; x < tile && r < tile; ++x) {
-                sum_v[m] += p[x][r] * __half2float(douts[x][c]);
-                sum_k[m] = __half2float(__float2half(sum_k[m] + ds[x][r] * __half2float(qs[x][c])));
+                sum_v[m] = __half2float(__float2half(sum_v[m] + p[x][r] * __half2float(douts[x][c])));
+                sum_k[m] += ds[x][r] * __half2float(qs[x][c]);
                 sum_q += ds[r][x] * __half2float(ks[x][c]);
             }
             if (r < tile && first + r < q_len) atomicAdd(&dq[size_t(first) * d + n], sum_q);

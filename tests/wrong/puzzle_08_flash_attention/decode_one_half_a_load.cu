@@ -9,8 +9,7 @@ struct alignas(16) Eight {
 
 __device__ inline Eight load(const half* row, bool is_there) {
     Eight eight = {};
-    for (int i = 0; i < 8 && is_there; ++i)
-        eight.of[i] = static_cast<const volatile __half_raw*>(static_cast<const void*>(row))[i].x;
+    for (int i = 0; i < 8 && is_there; ++i) eight.of[i] = row[i];
     return eight;
 }
 
