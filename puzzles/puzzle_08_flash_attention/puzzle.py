@@ -541,7 +541,6 @@ puzzle = Puzzle(
                 *ROW_SIZES,
             ],
             reference=of_row(by_head(attention_and_lse)),
-            sampled=lambda at, b, c: (at.q[b, :], at.k[b, :, :], at.v[b, :, c]),
             groups={
                 "many keys": rows((1, 2048, 64), (1, 12_800, 128)),
                 "all keys alike": rows((1, 12_800, 128), scale=0.0, inputs={"v": "large_offset"}),
