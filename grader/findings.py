@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from grader.catalog import markers
 from grader.evidence import LaunchFact
 from grader.explain import Diagnostic, Observation, Pattern, Setting, say, sentence, title
 from grader.explain.names import kernel_name, used_part, variable_name
-from grader.puzzle import Case, Part, element_count, shape_of
+from grader.puzzle import Case, Part, Workspace, element_count, shape_of
 from grader.shared_arrays import SharedPlace, shared_place
 from grader.verdict import Finding
 
@@ -36,6 +37,7 @@ class Place:
         """The observation in words; a pattern of the wrong values may tell a better reason."""
         seen = _with_variable(self._with_launch(seen))
         seen = replace(seen, line=self._line(seen.line), other_line=self._line(seen.other_line))
+        seen = self._with_calls(seen)
         shared = self._shared_place(seen)
         if shared is not None:
             facts = {**seen.facts, "element": shared.text} if shared.text is not None else seen.facts
@@ -64,6 +66,18 @@ class Place:
     def _line(self, line: int | None) -> int | None:
         """The line if the file has it: with `#line`, and with `.loc` in asm, a source claims any that it likes."""
         return line if line and 0 < line <= len(self.source.read_bytes().split(b"\n")) else None
+
+    def _with_calls(self, seen: Observation) -> Observation:
+        """With the learner's own lines where it was seen in a function that is given: the calls that led there."""
+        own = set[int]()
+        for first, last in zip(*markers(self.source.read_text(encoding="utf-8", errors="replace")), strict=False):
+            own.update(range(first, last))
+        calls = {}
+        for name, line in (("", seen.line), ("other_", seen.other_line)):
+            found = [call for call in seen.facts.get(f"{name}callers", ()) if call in own]
+            if found and line is not None and line not in own:
+                calls[f"{name}called_on"] = found[0]
+        return replace(seen, facts={**seen.facts, **calls}) if calls else seen
 
     def _with_launch(self, seen: Observation) -> Observation:
         launch = self._launch(seen.kernel)
@@ -99,6 +113,7 @@ class Place:
             empty="" if any(elements.get(buffer.name) for buffer in self.part.results) else self._zero(),
             zero=self._zero(),
             result=self._result(),
+            workspaces=frozenset(buffer.name for buffer in buffers if isinstance(buffer, Workspace)),
         )
 
     def _result(self) -> tuple[int, int] | None:

@@ -122,9 +122,52 @@ def test_threads_that_store_to_one_place_on_one_line_are_told_that_it_belongs_to
     seen = Observation(
         "data_race", 7, block=(0, 0, 0), thread=(0, 0, 0), buffer="out", index=0, other_line=7, facts=facts
     )
-    assert "A place belongs to one thread" in say(seen, SETTING).why
-    assert "A place belongs to one thread" not in say(replace(seen, other_line=9), SETTING).why
-    assert "A place belongs to one thread" not in say(replace(seen, facts={**facts, "write": False}), SETTING).why
+    one = "several threads of a block store to one and the same place"
+    assert one in say(seen, SETTING).why
+    assert one not in say(replace(seen, other_line=9), SETTING).why
+    read = {**facts, "write": False}
+    assert one not in say(replace(seen, facts=read), SETTING).why
+    assert one in say(replace(seen, facts={**read, "one_place": True}, count=31), SETTING).why  # out[0] += x[i]
+    assert one not in say(replace(seen, facts={**read, "one_place": False}, count=31), SETTING).why  # a tree
+
+
+def test_threads_that_meet_at_an_element_of_a_matrix_are_asked_for_its_width_and_guard() -> None:
+    setting = replace(SETTING, elements={"C": 561}, shapes={"C": (17, 33)})
+    facts = {"write": True, "other_write": True, "other_block": [0, 0, 0], "other_thread": [1, 0, 0]}
+    seen = Observation("data_race", 7, "k", (0, 0, 0), (0, 0, 0), buffer="C", index=33, other_line=7, facts=facts)
+    for between_blocks in (False, True):
+        why = say(replace(seen, facts={**facts, "between_blocks": between_blocks}), setting).why
+        assert "another number than 33 stands for the width" in why
+        assert "a guard for the column" in why
+    assert "width" not in say(replace(seen, facts={**facts, "other_write": False, "between_blocks": True}), setting).why
+
+
+def test_a_place_of_a_workspace_that_no_launch_wrote_asks_how_many_there_are() -> None:
+    setting = replace(SETTING, workspaces=frozenset(["w"]), elements={"w": 8, "out": 8}, shapes={"w": (8,)})
+    seen = Observation("uninitialised_read", 9, "k", (0, 0, 0), (1, 0, 0), buffer="w", index=1)
+    assert "How many places does the launch before write" in say(seen, setting).why
+    assert "cudaMemsetAsync" in say(replace(seen, buffer="out"), setting).why
+
+
+def test_an_access_past_the_end_of_a_matrix_names_row_and_column_and_asks_for_guard_or_width() -> None:
+    setting = replace(SETTING, elements={"A": 255}, shapes={"A": (17, 15)})
+    why = say(replace(outside(264), buffer="A", block=(0, 0, 0)), setting).why
+    assert "17 rows of 15" in why
+    assert "row 17, column 9; its last row is 16" in why
+    assert "another number than 15 stands for the width" in why
+
+
+def test_an_access_past_the_end_by_groups_of_elements_says_what_an_index_counts_after_a_cast() -> None:
+    setting = replace(SETTING, elements={"a": 1024}, shapes={"a": (1024,)})
+    why = say(replace(outside(1024, bytes=16), thread=(0, 0, 0)), setting).why
+    assert "The access takes 4 floats at once" in why
+    assert "After a cast to `float4` an index counts groups of 4" in why
+
+
+def test_any_other_access_past_the_end_asks_which_index_it_is() -> None:
+    why = say(replace(outside(300), thread=(7, 0, 0)), SETTING).why
+    assert "`a` ends with `[256]`" in why
+    assert "has to keep out every index from 257 on" in why
 
 
 def test_an_address_of_the_launch_codes_own_variable_is_told_as_one() -> None:
@@ -212,6 +255,17 @@ def test_a_race_on_a_variable_of_the_module_names_it() -> None:
     assert found.buffer == "counter"
 
 
+def test_what_is_seen_in_a_given_function_is_shown_with_the_learners_call(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text("given\ngiven\n// --- your code ---\nown\ncall\n// --- end ---\nlaunch\n")
+    words = Place(PUZZLE.part, PUZZLE.label, "k.cu", source)
+    facts = {"callers": [1, 5, 7], "other_callers": [5], "other_thread": [0, 0, 0]}
+    found = words.finding(Observation("barrier_divergence", line=2, other_line=1, facts=facts))
+    assert [line for line, text in found.marks if text == "which is called here"] == [5]
+    own = words.finding(Observation("barrier_divergence", line=4, facts=facts))
+    assert [line for line, _ in own.marks] == [4]
+
+
 @pytest.mark.parametrize(
     ("kind", "variant", "words"),
     [
@@ -238,9 +292,15 @@ def test_a_race_on_one_line_has_one_mark_with_both_threads() -> None:
     )
     said = say(race, SETTING)
     assert said.message == "Two threads write `out[0]`, and nothing says whose value stays."
-    assert [mark.text for mark in said.marks] == [
-        "thread 1 of block 0 and thread 0 of block 0 are here at the same time"
-    ]
+    assert [mark.text for mark in said.marks] == ["thread 1 of block 0 and thread 0 of block 0 meet here"]
+
+
+def test_a_race_between_warps_too_is_no_matter_of_a_warp() -> None:
+    facts = {"space": "shared", "write": True, "other_write": False, "other_block": [0, 0, 0]}
+    facts |= {"other_thread": [1, 0, 0], "between_warps": True}
+    why = say(Observation("data_race", 9, "k", (0, 0, 0), (0, 0, 0), other_line=8, facts=facts), SETTING).why
+    assert "__syncwarp" not in why
+    assert "`__syncthreads()`" in why
 
 
 def race_between(thread: tuple[int, int, int], other: tuple[int, int, int], block: list[int], size: Any) -> str:
@@ -254,7 +314,7 @@ def test_the_reason_of_a_race_depends_on_who_meets() -> None:
     assert "needs one in between" in race_between((0, 0, 0), (32, 0, 0), [0, 0, 0], (256, 1, 1))
     assert "`__syncwarp()`" in race_between((0, 0, 0), (15, 1, 0), [0, 0, 0], (16, 16, 1))
     assert "needs one in between" in race_between((0, 0, 0), (0, 2, 0), [0, 0, 0], (16, 16, 1))
-    assert "use an atomic" in race_between((0, 0, 0), (1, 0, 0), [1, 0, 0], (256, 1, 1))
+    assert "let every access to it be an atomic" in race_between((0, 0, 0), (1, 0, 0), [1, 0, 0], (256, 1, 1))
 
 
 @pytest.mark.parametrize(
@@ -336,8 +396,8 @@ def test_a_grid_that_reaches_over_the_edge_of_a_matrix_says_so() -> None:
     turned = replace(setting, grid=(2, 3, 1))  # a transpose may have its threads lie as its input does
     assert "for 17 × 33 elements" in say(replace(beyond, block=(1, 0, 0), thread=(1, 0, 0)), turned).why
     within = replace(beyond, block=(0, 0, 0))  # its own row and column are there: the index is wrong
-    assert say(within, setting).why == ""
-    assert say(beyond, replace(setting, grid=(3, 5, 1))).why == ""
+    assert "The grid has" not in say(within, setting).why
+    assert "The grid has" not in say(beyond, replace(setting, grid=(3, 5, 1))).why
 
 
 @pytest.mark.parametrize(

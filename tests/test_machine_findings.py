@@ -96,6 +96,34 @@ def test_a_race_between_blocks_is_found_whoever_runs_them(built: Build) -> None:
         assert kinds == {"data_race"}
 
 
+def test_a_race_tells_whether_it_is_between_warps_and_at_one_place(built: Build) -> None:
+    def facts(kernel: str) -> tuple[bool, bool]:
+        (found,) = run(built, kernel, "forward").findings
+        return found.facts["between_warps"], found.facts["one_place"]
+
+    assert facts("all_read_what_one_writes") == (True, True)
+    assert facts("all_add_to_one_place") == (True, True)
+    assert facts("shared_without_barrier") == (True, False)
+    assert facts("neighbour_in_the_warp")[0] is False
+
+
+def test_the_two_threads_of_a_race_are_two(built: Build) -> None:
+    (found,) = run(built, "all_read_what_one_writes", "forward").findings
+    assert (found.thread, tuple(found.facts["other_thread"])) == ((1, 0, 0), (0, 0, 0))
+
+
+def test_a_fault_in_a_function_names_the_lines_that_called_it(built: Build) -> None:
+    (found,) = run(built, "shared_without_barrier_in_a_function", "forward").findings
+    lines = SOURCE.read_text().splitlines()
+    called = {
+        line
+        for name in ("callers", "other_callers")
+        for line in found.facts.get(name, ())
+        if "other_half(tile)" in lines[line - 1]
+    }
+    assert len(called) == 1
+
+
 def test_bytes_of_a_constant_can_be_read_from_several_host_threads(built: Build) -> None:
     for _ in range(5):
         assert run(built, "bytes_of_a_constant_ok", "forward", workers=4).findings == []

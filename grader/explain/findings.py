@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from grader.explain import accesses
 from grader.explain.catalogue import has, sentence, title
 from grader.explain.lanes import lanes
 from grader.explain.names import kernel_name
@@ -22,8 +23,6 @@ _VECTORS = {
     ("i32", 16): "int4",
     ("f64", 16): "double2",
 }
-_WARP = 32
-_FAR = 1 << 28  # an index this far outside comes from an overflow, not from a missing guard
 
 
 def say(seen: Observation, setting: Setting) -> Said:
@@ -58,17 +57,18 @@ def _facts(seen: Observation, setting: Setting) -> Facts:
     dimensions = _dimensions(setting)
     facts["who"] = _who(seen.block, seen.thread, dimensions)
     facts["Who"] = facts["who"][:1].upper() + facts["who"][1:]
-    facts["other_who"] = _who(
-        _coordinates(seen, "other_block"), _coordinates(seen, "other_thread"), dimensions, "another_thread"
-    )
-    facts["other_thread_name"] = _who(None, _coordinates(seen, "other_thread"), dimensions, "another_thread")
+    other_block, other = (accesses.coordinates(seen, name) for name in ("other_block", "other_thread"))
+    facts["other_who"] = _who(other_block, other, dimensions, "another_thread")
+    facts["other_thread_name"] = _who(None, other, dimensions, "another_thread")
     if seen.buffer is not None and seen.index is not None and "element" not in facts:
         facts["element"] = element(seen.buffer, seen.index, setting.shapes.get(seen.buffer, ()))
     if seen.buffer is not None and seen.buffer in setting.elements:
         facts["elements"] = f"{setting.elements[seen.buffer]:,}"
         words = "element_of" if setting.elements[seen.buffer] == 1 else "elements_of"
         facts["noun"] = sentence("words", words, setting.types.get(seen.buffer, "any"))
-    facts |= _distance(seen, setting) | _grid(setting) | _edge(seen, setting) | _alignment(seen, setting) | lanes(seen)
+    facts |= _distance(seen, setting) | _matrix(seen, setting) | _grid(setting) | _edge(seen, setting)
+    facts |= _width(seen, setting) | _alignment(seen) | lanes(seen)
+    facts["workspace"] = seen.buffer in setting.workspaces
     return facts
 
 
@@ -76,13 +76,6 @@ def _printed(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int):
         return str(value)
     return f"{value:,}"
-
-
-def _coordinates(seen: Observation, key: str) -> Coordinates | None:
-    value = seen.facts.get(key)
-    return (
-        (int(value[0]), int(value[1]), int(value[2])) if isinstance(value, list | tuple) and len(value) == 3 else None
-    )
 
 
 def _dimensions(setting: Setting) -> int:
@@ -116,7 +109,16 @@ def _distance(seen: Observation, setting: Setting) -> Facts:
     elements = setting.elements.get(seen.buffer or "")
     if elements is None or seen.index is None or seen.index < elements:
         return {}
-    return {"past": f"{seen.index - elements + 1:,}"}
+    return {"past": f"{seen.index - elements + 1:,}", "last": elements - 1}
+
+
+def _matrix(seen: Observation, setting: Setting) -> Facts:
+    """Rows and columns of the buffer where it is a matrix, and in which of them the index would lie."""
+    shape = setting.shapes.get(seen.buffer or "", ())
+    if len(shape) != 2 or min(shape) < 1 or seen.index is None or seen.index < 0:
+        return {}
+    row, column = divmod(seen.index, shape[1])
+    return {"rows": shape[0], "columns": shape[1], "row": row, "column": column, "last_row": shape[0] - 1}
 
 
 def _grid(setting: Setting) -> Facts:
@@ -145,18 +147,24 @@ def _edge(seen: Observation, setting: Setting) -> Facts:
     return {}
 
 
-def _alignment(seen: Observation, setting: Setting) -> Facts:
-    """What a misaligned access must be a multiple of, in bytes and in elements of its buffer."""
+def _width(seen: Observation, setting: Setting) -> Facts:
+    """How many elements of its buffer one access takes at once, and what CUDA calls so many together."""
+    size = seen.facts.get("alignment") or seen.facts.get("bytes")
+    if not isinstance(size, int) or size <= 0:
+        return {}
+    kind = setting.types.get(seen.buffer or "", "f32")
+    facts: Facts = {"vector": _VECTORS.get((kind, size), f"{size}-byte value")}
+    facts["lanes"] = max(size // _ELEMENT_BYTES.get(kind, 4), 1)
+    return facts | {"noun": sentence("words", "elements_of", kind)} if seen.kind == "misaligned_access" else facts
+
+
+def _alignment(seen: Observation) -> Facts:
+    """What a misaligned access must be a multiple of, in bytes."""
     size = seen.facts.get("alignment") or seen.facts.get("bytes")
     if seen.kind != "misaligned_access" or not isinstance(size, int) or size <= 0:
         return {}
-    kind = setting.types.get(seen.buffer or "", "f32")
-    facts: Facts = {"alignment": size, "vector": _VECTORS.get((kind, size), f"{size}-byte value")}
-    facts["lanes"] = max(size // _ELEMENT_BYTES.get(kind, 4), 1)
     address = seen.facts.get("address")
-    if isinstance(address, int):
-        facts["remainder"] = address % size
-    return facts | {"noun": sentence("words", "elements_of", kind)}
+    return {"alignment": size} | ({"remainder": address % size} if isinstance(address, int) else {})
 
 
 # ---- variants -------------------------------------------------------------------------------------------------------
@@ -164,93 +172,6 @@ def _alignment(seen: Observation, setting: Setting) -> Facts:
 
 def _plain(seen: Observation, _: Facts) -> str:
     return str(seen.facts.get("variant", "plain"))
-
-
-def _bounds(seen: Observation, facts: Facts) -> str:
-    space = seen.facts.get("space")
-    if "memory" in seen.facts:
-        return str(seen.facts["memory"])
-    if seen.buffer is not None and seen.index is not None and "elements" in facts:
-        if seen.index < 0:
-            return "before"
-        if "past" not in facts:
-            return "across"
-        return "past_one" if facts["past"] == "1" else "past"
-    if seen.buffer is not None:
-        return "variable"
-    if space in ("shared", "local"):
-        return str(space)
-    address = seen.facts.get("address")
-    return "null" if isinstance(address, int) and address < 1 << 16 else "elsewhere"
-
-
-def _bounds_why(seen: Observation, facts: Facts) -> str:
-    if "memory" in seen.facts:
-        return str(seen.facts["memory"])
-    if seen.index is not None and (abs(seen.index) >= _FAR or (seen.index < 0 and "full_size" in seen.facts)):
-        return "full_size" if "full_size" in seen.facts else "overflow"
-    if _bounds(seen, facts) == "across":
-        return "across"
-    if seen.facts.get("space") == "shared":
-        return "shared" if seen.facts.get("variable_bytes") else "no_dynamic"
-    if "past" in facts and "covered" in facts:
-        return "edge"
-    return "guard" if "past" in facts and _one_thread_an_element(seen, facts) else "none"
-
-
-def _one_thread_an_element(seen: Observation, facts: Facts) -> bool:
-    """Whether the index is the thread's own number in a one-dimensional grid: the usual forgotten guard."""
-    if seen.block is None or seen.thread is None or "threads" not in facts:
-        return False
-    return seen.index == seen.block[0] * int(facts["threads"].replace(",", "")) + seen.thread[0]
-
-
-def _where(seen: Observation, facts: Facts) -> str:
-    if "variant" in seen.facts:
-        return str(seen.facts["variant"])
-    if seen.facts.get("space") == "register" or "register" in seen.facts:
-        return "register"
-    if "element" in facts:
-        return "element"
-    if seen.facts.get("space") == "shared":
-        return "shared"
-    return "variable" if seen.buffer else "plain"
-
-
-def _uninitialised(seen: Observation, facts: Facts) -> str:
-    return "atomic" if seen.facts.get("write") and "element" in facts else _where(seen, facts)
-
-
-def _uninitialised_why(seen: Observation, facts: Facts) -> str:
-    variant = _uninitialised(seen, facts)
-    if variant == "atomic" and "late" in seen.facts:
-        return "late"
-    return "shared" if variant not in ("atomic", "mbarrier") and seen.facts.get("space") == "shared" else variant
-
-
-def _race(seen: Observation, facts: Facts) -> str:
-    place = _where(seen, facts)
-    if place not in ("element", "shared") or not {"write", "other_write"} <= set(seen.facts):
-        return place
-    return f"{place}_both" if seen.facts["write"] and seen.facts["other_write"] else f"{place}_mixed"
-
-
-def _race_why(seen: Observation, facts: Facts) -> str:
-    if "copy" in seen.facts:
-        return str(seen.facts["copy"])
-    other_block, other = _coordinates(seen, "other_block"), _coordinates(seen, "other_thread")
-    if seen.facts.get("between_blocks") or other_block not in (None, seen.block):
-        return "other_block"
-    if seen.line == seen.other_line and seen.facts.get("write") and seen.facts.get("other_write"):
-        return "same_store"
-    if seen.thread is None or other is None or "block_size" not in facts:
-        return "same_block"
-    warps = [_linear(thread, facts["block_size"]) // _WARP for thread in (seen.thread, other)]
-    return "same_warp" if warps[0] == warps[1] else "same_block"
-
-
-def _linear(thread: Coordinates, block: Coordinates) -> int:
-    return thread[0] + block[0] * (thread[1] + block[1] * thread[2])
 
 
 def _trap(seen: Observation, facts: Facts) -> str:
@@ -314,14 +235,14 @@ def _not_a_number_why(seen: Observation, _: Facts) -> str:
 
 
 _VARIANTS: dict[str, Callable[[Observation, Facts], str]] = {
-    "out_of_bounds_read": _bounds,
-    "out_of_bounds_write": _bounds,
+    "out_of_bounds_read": accesses.bounds,
+    "out_of_bounds_write": accesses.bounds,
     "launch_error": _returned,
-    "misaligned_access": _where,
-    "uninitialised_read": _uninitialised,
-    "data_race": _race,
+    "misaligned_access": accesses.where,
+    "uninitialised_read": accesses.uninitialised,
+    "data_race": accesses.race,
     "forbidden_call": _forbidden,
-    "read_only_violation": _where,
+    "read_only_violation": accesses.where,
     "barrier_divergence": _divergence,
     "deadlock": _deadlock,
     "device_trap": _trap,
@@ -331,10 +252,10 @@ _VARIANTS: dict[str, Callable[[Observation, Facts], str]] = {
 _WHYS: dict[str, Callable[[Observation, Facts], str]] = {
     "launch_error": _refused_why,
     "ignored_error": _refused_why,
-    "out_of_bounds_read": _bounds_why,
-    "out_of_bounds_write": _bounds_why,
-    "uninitialised_read": _uninitialised_why,
-    "data_race": _race_why,
+    "out_of_bounds_read": accesses.bounds_why,
+    "out_of_bounds_write": accesses.bounds_why,
+    "uninitialised_read": accesses.uninitialised_why,
+    "data_race": accesses.race_why,
     "bad_sync_mask": _mask_why,
     "never_written": _unwritten,
     "not_a_number": _not_a_number_why,
@@ -351,6 +272,9 @@ def _marks(seen: Observation, facts: Facts) -> tuple[Mark, ...]:
         marks.append(Mark(seen.line, _told(seen.kind, "mark", _mark_variant(seen, facts), facts)))
     if seen.other_line and seen.other_line != seen.line:
         marks.append(Mark(seen.other_line, _other_mark(seen, facts)))
+    for line in dict.fromkeys(seen.facts.get(name) for name in ("called_on", "other_called_on")):
+        if line:
+            marks.append(Mark(line, sentence("words", "called")))
     return tuple(sorted((mark for mark in marks if mark.text), key=lambda mark: mark.line))
 
 

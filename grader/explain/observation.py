@@ -53,7 +53,8 @@ class Setting:
 
     `types` names each buffer's element type ("f32"), `elements` counts them, `shapes` gives their dimensions. `empty`
     is "n = 0" where there is nothing to compute, `zero` the same where a size is 0, also if there is a result. `result`
-    are rows and columns of the first result that is a matrix.
+    are rows and columns of the first result that is a matrix, `workspaces` the buffers that are neither input nor
+    result.
     """
 
     entry: str
@@ -66,3 +67,4 @@ class Setting:
     empty: str = ""
     result: tuple[int, int] | None = None
     zero: str = ""
+    workspaces: frozenset[str] = frozenset()

@@ -67,7 +67,10 @@ def _causes(found: list[DeviceFinding]) -> list[DeviceFinding]:
 
 
 def _one_a_pair(found: list[DeviceFinding]) -> list[DeviceFinding]:
-    """Races of the same two lines are one, whichever of them came second; the one that names both threads is told."""
+    """Races of the same two lines are one, whichever of them came second; the one that names both threads is told.
+
+    Where some race is between warps, all are told as such: what orders all threads of the block is wanted anyway.
+    """
     pairs: dict[tuple[object, ...], DeviceFinding] = {}
     rest = []
     for finding in found:
@@ -80,10 +83,20 @@ def _one_a_pair(found: list[DeviceFinding]) -> list[DeviceFinding]:
         first, second = (known, finding) if known is not None else (finding, None)
         if second is not None and "other_thread" in second.facts and "other_thread" not in first.facts:
             first, second = second, first
-        pairs[key] = first if second is None else replace(first, count=first.count + second.count)
-    return [*pairs.values(), *rest]
+        pairs[key] = first if second is None else _taken_together(first, second)
+    between = any(pair.facts.get("between_warps") for pair in pairs.values())
+    races = [replace(pair, facts={**pair.facts, "between_warps": between}) for pair in pairs.values()]
+    return [*races, *rest]
 
 
+def _taken_together(first: DeviceFinding, second: DeviceFinding) -> DeviceFinding:
+    one_place = all(each.facts.get("one_place") for each in (first, second)) and first.index == second.index
+    facts = {**first.facts, "one_place": one_place}
+    facts["between_warps"] = any(each.facts.get("between_warps") for each in (first, second))
+    return replace(first, count=first.count + second.count, facts=facts)
+
+
+_OF_RACES = ("between_blocks", "between_warps", "one_place")
 _PITCH = 16  # bytes: the rows of a matrix fragment lie a multiple of them apart
 
 # What a learner should look at first: an access outside a buffer explains the values, races and loops that follow.
@@ -131,6 +144,7 @@ def _finding(
 def _facts(report: Mapping[str, Any], raw: Mapping[str, Any], budgets: Budgets) -> dict[str, Any]:
     kind, text = raw["kind"], raw["text"]
     facts: dict[str, Any] = {"blocks": raw["blocks"]}
+    facts |= {name: raw[name] for name in ("callers", "other_callers") if raw.get(name)}
     if kind == "endless_loop":
         return facts | {"budget": budgets.warp}
     if kind == "redundant_traffic":
@@ -167,7 +181,7 @@ def _of_access(raw: Mapping[str, Any]) -> dict[str, Any]:
         facts["other_write"] = raw["other_write"]
         if text:
             facts["copy"] = text  # of an asynchronous copy: its bytes, or its source
-        facts |= {name: raw[name] for name in ("other_block", "other_thread", "between_blocks") if name in raw}
+        facts |= {name: raw[name] for name in (*_OF_RACES, "other_block", "other_thread") if name in raw}
         if kind == "read_only_violation":
             facts["variant"] = "nc"
     return facts

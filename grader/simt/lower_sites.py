@@ -17,7 +17,7 @@ class Sites:
         self.names = {number: PurePosixPath(path).name for number, path in module.files.items()}
         self.own = {number for number, name in self.names.items() if name == source}
         self.sites = [Site(0, "", 0, "")]
-        self._numbers: dict[tuple[int, str, int, str], int] = {(0, "", 0, ""): 0}
+        self._numbers = {self.sites[0]: 0}
         self._of_location: dict[tuple[int, str], int] = {}
 
     def number(self, location: int, function: str) -> int:
@@ -32,20 +32,24 @@ class Sites:
 
     def _add(self, location: ptx.Location, function: str) -> int:
         name = self._function_name(location.function) if location.function else function
-        site = (self._own_line(location), self.names.get(location.file, ""), location.line, name)
+        line, *callers = self._own_lines(location) or [0]
+        site = Site(line, self.names.get(location.file, ""), location.line, name, tuple(callers))
         if site not in self._numbers:
             self._numbers[site] = len(self.sites)
-            self.sites.append(Site(*site))
+            self.sites.append(site)
         return self._numbers[site]
 
-    def _own_line(self, location: ptx.Location) -> int:
-        """The line in the learner's file where the code stands, or where the header code that it is was called."""
+    def _own_lines(self, location: ptx.Location) -> list[int]:
+        """The lines in the learner's file where the code stands, or where the header code that it is was called; and
+        of the calls that led there.
+        """
+        lines = []
         at: ptx.Location | None = location
         while at is not None:
             if at.file in self.own:
-                return at.line
+                lines.append(at.line)
             at = self.module.locations[at.inlined_at] if at.inlined_at is not None else None
-        return 0
+        return lines
 
     def _function_name(self, label: str) -> str:
         """The string at a label of `.debug_str`, or `label+offset`."""

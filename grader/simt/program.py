@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MAGIC = b"GRSIMT\r\n"  # the line end shows a file that went through a text-mode copy
-VERSION = 2
+VERSION = 3
 
 R32, R64, PREDICATE, CONSTANT32, CONSTANT64, CONSTANT_PREDICATE, NONE, NOT_PREDICATE = range(8)
 KIND_SHIFT = 28
@@ -32,18 +32,20 @@ class ProgramError(Exception):
     """A file or a program that does not fit the format; the message is one sentence."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Site:
     """Where an instruction comes from.
 
     `line` is a line of the learner's file (0: none); `file` and `file_line` say where the code itself
-    stands, in a header perhaps; `function` is the mangled name of the function it was written in.
+    stands, in a header perhaps; `function` is the mangled name of the function it was written in. `callers` are the
+    lines of the learner's file on which it was called, where it was made part of another function, innermost first.
     """
 
     line: int
     file: str
     file_line: int
     function: str
+    callers: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -220,6 +222,7 @@ def program_bytes(program: Program) -> bytes:
             writer.text(site.file)
             writer.numbers(site.file_line)
             writer.text(site.function)
+            writer.array("I", list(site.callers))
         writer.numbers(len(program.variables))
         for variable in program.variables:
             writer.variable(variable)
@@ -274,7 +277,7 @@ class _Reader:
         return list(struct.unpack(f"<{count}{code}", self.take(count * size)))
 
     def site(self) -> Site:
-        return Site(self.number(), self.text(), self.number(), self.text())
+        return Site(self.number(), self.text(), self.number(), self.text(), tuple(self.array("I", 4)))
 
     def variable(self) -> Variable:
         name = self.text()
@@ -340,7 +343,7 @@ def parse_program(data: bytes) -> Program:
         raise ProgramError(f"the file has version {version}; this grader reads version {VERSION}")
     target = reader.number()
     op_names = [reader.text() for _ in range(reader.count(4))]
-    sites = [reader.site() for _ in range(reader.count(16))]
+    sites = [reader.site() for _ in range(reader.count(20))]
     variables = [reader.variable() for _ in range(reader.count(28))]
     functions = [reader.function() for _ in range(reader.count(80))]
     if reader.at != len(data):

@@ -177,6 +177,34 @@ __global__ void neighbour_in_the_block_ok(const float* in, float* out, int n) {
 }
 ENTRY(neighbour_in_the_block_ok, 1, 128)
 
+__global__ void all_read_what_one_writes(const float* in, float* out, int n) {
+    __shared__ float first;
+    const int i = threadIdx.x;
+    if (i == 0) first = in[0];          // -> data_race
+    if (i < n) out[i] = in[i] - first;  // -> data_race
+}
+ENTRY(all_read_what_one_writes, 1, 128)
+
+__global__ void all_add_to_one_place(const float* in, float* out, int n) {
+    const int i = threadIdx.x;
+    if (i == 0) out[0] = 0.f;
+    __syncthreads();
+    if (i < n) *out += in[i];  // -> data_race
+}
+ENTRY(all_add_to_one_place, 1, 128)
+
+__device__ float other_half(const float* tile) {
+    return tile[(threadIdx.x + 64) % 128];  // -> data_race
+}
+
+__global__ void shared_without_barrier_in_a_function(const float* in, float* out, int n) {
+    __shared__ float tile[128];
+    const int i = threadIdx.x;
+    tile[i] = i < n ? in[i] : 0.f;  // -> data_race
+    if (i < n) out[i] = other_half(tile);
+}
+ENTRY(shared_without_barrier_in_a_function, 1, 128)
+
 __global__ void shared_without_barrier(const float* in, float* out, int n) {
     __shared__ float tile[128];
     const int i = threadIdx.x;

@@ -284,9 +284,11 @@ class PieceCheck {
         const Cell writer = page_.writer[k];
         const Cell mine = several ? marks_.warp_many : marks_.mine | static_cast<Cell>(lane);
         if (writer >= marks_.floor) {
-            if (!may_meet(writer, false) &&
-                (!ordered(writer, lane) || (several && !ordered(writer, lane == 0 ? 1 : 0))))
+            const bool meets = !may_meet(writer, false);
+            if (meets && !ordered(writer, lane))
                 race(k, lane, writer, page_.writer_site[k], true);
+            else if (meets && several && !ordered(writer, next_lane(lane)))
+                race(k, next_lane(lane), writer, page_.writer_site[k], true);
             else if (kind_ == AccessKind::read_only)
                 changed_under_promise(k, lane, writer);
         }
@@ -296,6 +298,9 @@ class PieceCheck {
         page_.reader_site[k] = instruction_.site;
         page_.newest_reader = std::max(page_.newest_reader, reader);
     }
+
+    // Of several lanes that read one place, the next after the first.
+    int next_lane(int lane) const { return first_lane(warp_.mask & ~(LaneMask{1} << lane)); }
 
     bool stamp_is_mine(Cell cell) const { return cell >= marks_.floor && (cell >> kCellShift) == warp_.stamp; }
 
@@ -341,6 +346,7 @@ class PieceCheck {
         finding.other_site = site;
         finding.other_atomic = other & kCellAtomic;
         finding.between_blocks = then.reach == Reach::grid || then.block != warp_.block->linear;
+        finding.between_warps = finding.between_blocks || then.reach == Reach::block || then.warp != warp_.number;
         finding.other_known = then.reach == Reach::thread || then.reach == Reach::in_flight;
         if (then.reach == Reach::in_flight) finding.text = "in_flight";
         finding.other_block = then.reach == Reach::grid ? 0 : then.block;

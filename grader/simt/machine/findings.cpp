@@ -41,15 +41,10 @@ constexpr std::size_t kMostGroups = 256;
 void FindingTable::add(Finding finding) {
     const Key key{finding.fault, finding.site, finding.other_site, finding.region};
     if (groups_.size() >= kMostGroups && !groups_.contains(key)) return;  // nobody reads that many
+    const std::uint64_t block = finding.block;
     const auto [place, fresh] = groups_.try_emplace(key, finding);
     Finding& group = place->second;
-    if (!fresh && std::tie(finding.block, finding.thread) < std::tie(group.block, group.thread)) {
-        finding.count = group.count;
-        finding.blocks = group.blocks;
-        finding.last_block = group.last_block;
-        group = std::move(finding);
-    }
-    const std::uint64_t block = fresh ? group.block : finding.block;
+    if (!fresh) take_in(group, std::move(finding));
     group.count += 1;
     if (group.last_block != block) {
         group.blocks += 1;
@@ -62,10 +57,24 @@ void FindingTable::merge(const FindingTable& other) {
         const auto [place, fresh] = groups_.try_emplace(key, finding);
         if (fresh) continue;
         Finding& group = place->second;
-        const std::uint64_t count = group.count + finding.count, blocks = group.blocks + finding.blocks;
-        if (std::tie(finding.block, finding.thread) < std::tie(group.block, group.thread)) group = finding;
-        group.count = count;
-        group.blocks = blocks;
+        group.count += finding.count;
+        group.blocks += finding.blocks;
+        take_in(group, finding);
+    }
+}
+
+void FindingTable::take_in(Finding& group, Finding finding) {
+    finding.between_warps |= group.between_warps;
+    finding.one_place &= group.one_place && finding.address == group.address;
+    finding.count = group.count;
+    finding.blocks = group.blocks;
+    finding.last_block = group.last_block;
+    const bool first = std::tie(finding.block, finding.thread) < std::tie(group.block, group.thread);
+    if (first) {
+        group = std::move(finding);
+    } else {
+        group.between_warps = finding.between_warps;
+        group.one_place = finding.one_place;
     }
 }
 

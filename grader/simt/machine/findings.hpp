@@ -40,7 +40,9 @@ struct Finding {
     std::uint32_t bytes = 0;  // of the access
     bool write = false, other_write = false, other_atomic = false;
     bool between_blocks = false;
-    bool other_known = false;  // other_block and other_thread name one thread
+    bool between_warps = false;  // in some instance: the two threads are of different warps
+    bool one_place = true;       // all instances are at the same address
+    bool other_known = false;    // other_block and other_thread name one thread
     std::uint64_t other_block = 0;
     std::uint32_t other_thread = 0;
     std::string text;                       // instruction, register, or what kind of fault
@@ -60,6 +62,7 @@ class FindingTable {
 
   private:
     using Key = std::tuple<Fault, std::uint16_t, std::uint16_t, std::string>;
+    static void take_in(Finding& group, Finding finding);  // one more instance, whose own counts are of no account
     std::map<Key, Finding> groups_;
 };
 

@@ -484,6 +484,7 @@ std::unique_ptr<Program> decode_program(std::vector<char> bytes, const std::stri
         site.file = in.text();
         site.file_line = in.u32();
         site.function = in.text();
+        site.callers = in.list([&in] { return in.u32(); });
         site.own = site.line == site.file_line;
         return site;
     });

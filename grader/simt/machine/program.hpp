@@ -19,7 +19,7 @@ struct Warp;
 struct Instruction;
 using Handler = void (*)(Warp&, const Instruction&);
 
-inline constexpr std::uint32_t kProgramVersion = 2;
+inline constexpr std::uint32_t kProgramVersion = 3;
 inline constexpr std::uint8_t kUnknownWidth = 255;  // Instruction::compiled
 inline constexpr std::uint32_t kNoBlock = 0xffffffffu;
 inline constexpr std::uint32_t kConstantFile = 0x80000000u;   // operand lies in the constant file, not in the registers
@@ -40,7 +40,8 @@ struct Site {
     std::string file;
     std::uint32_t file_line = 0;
     std::string function;
-    bool own = false;  // the code itself stands in the learner's file
+    std::vector<std::uint32_t> callers;  // lines of the learner's file, of the calls that led here, innermost first
+    bool own = false;                    // the code itself stands in the learner's file
 };
 
 struct Relocation {

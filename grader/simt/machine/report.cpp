@@ -21,11 +21,21 @@ void place(Json& json, const Program& program, std::string_view line, std::uint1
         json.field(line, number);
 }
 
+// The lines on which the code of a site was called; none for what stands in the kernel itself.
+void callers(Json& json, const Program& program, std::string_view name, std::uint16_t site) {
+    json.key(name).open('[');
+    if (site < program.sites.size())
+        for (const std::uint32_t line : program.sites[site].callers) json.value(line);
+    json.close(']');
+}
+
 void finding_json(Json& json, const Launch& launch, const Finding& finding) {
     const Program& program = *launch.program;
     json.open('{').field("kind", fault_name(finding.fault));
     place(json, program, "line", finding.site);
     place(json, program, "other_line", finding.other_site);
+    callers(json, program, "callers", finding.site);
+    callers(json, program, "other_callers", finding.other_site);
     triple(json, "block", finding.block, launch.grid);
     triple(json, "thread", finding.thread, launch.block);
     json.field("space", finding.space).field("region", finding.region).field("region_bytes", finding.region_bytes);
@@ -38,7 +48,10 @@ void finding_json(Json& json, const Launch& launch, const Finding& finding) {
         triple(json, "other_block", finding.other_block, launch.grid);
         triple(json, "other_thread", finding.other_thread, launch.block);
     }
-    if (finding.fault == Fault::data_race) json.field("between_blocks", finding.between_blocks);
+    if (finding.fault == Fault::data_race)
+        json.field("between_blocks", finding.between_blocks)
+            .field("between_warps", finding.between_warps)
+            .field("one_place", finding.one_place);
     if (finding.fault == Fault::bad_sync_mask) json.field("mask", finding.mask).field("lanes", finding.lanes);
     if (finding.fault == Fault::deadlock) json.field("waiting", finding.waiting).field("wanted", finding.wanted);
     json.field("text", finding.text).field("count", finding.count).field("blocks", finding.blocks).close('}');
