@@ -134,7 +134,15 @@ def _cudart(
         directory=_PACKAGE / "runtime",
         sources=sources,
         compile_flags=(*_COMMON, "-O2", "-fPIC", *_headers(toolchain)),
-        link_flags=("-shared", "-pthread", f"-Wl,-soname,{output}", "-Wl,--no-undefined", "-ldl"),
+        # Where libstdc++ is linked statically, what a learner's object needs of it is the object's own affair.
+        link_flags=(
+            "-shared",
+            "-pthread",
+            f"-Wl,-soname,{output}",
+            "-Wl,--no-undefined",
+            "-Wl,--exclude-libs,ALL",
+            "-ldl",
+        ),
         generator=generator,
     )
 

@@ -11,11 +11,12 @@ import pytest
 import torch
 
 from grader.build import build
-from grader.catalog import Located, load_catalog
+from grader.catalog import Located, UsageError, load_catalog
 from grader.compare import compare
 from grader.inputs import memory_for
-from grader.op import Entry, EntryFailed, EntryMisused, NoBackEnd, load_entry
+from grader.op import Entry, EntryFailed, EntryMisused, NoBackEnd, load_entry, part_entry
 from grader.puzzle import Case, Part
+from tests.judging import ROOT
 from tests.op.parts import SCALE, copy_part
 
 COPY = """
@@ -112,6 +113,15 @@ def test_the_example_of_the_docs_runs() -> None:
     exec(example, names)
     wanted = torch.nn.functional.rms_norm(names["x"], (512,), names["w"], 1e-5)
     torch.testing.assert_close(names["y"], wanted)
+
+
+def test_an_entry_is_known_by_its_name_also_where_a_puzzle_has_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    add, x, out = part_entry("vector_add"), torch.randn(100), torch.empty(100)
+    add(x, x, out, 100)
+    assert torch.equal(out, 2 * x)
+    with pytest.raises(UsageError, match="No puzzle here has a part vector_sub"):
+        part_entry("vector_sub")(x)
 
 
 # ---- misuse ----

@@ -35,9 +35,10 @@ def _loaded(name: str) -> Entry:
     from grader.catalog import UsageError, load_catalog
     from grader.own_parts import standing_for, used_parts
 
-    located = load_catalog().resolve(name)[1]
+    parts = (part for puzzle in load_catalog().puzzles for part in puzzle.parts)
+    located = next((part for part in parts if part.part.name == name), None)
     if located is None:
-        raise UsageError(f"{name} is a puzzle; name the entry of one of its parts.")
+        raise UsageError(f"No puzzle here has a part {name}.")
     chosen: UsedPart = standing_for(located)
     sources = [part.source() for part in used_parts(located)]
     return load_entry(build(chosen.path, target=_target(), uses=sources), located.part)

@@ -66,7 +66,7 @@ def differences(layer: Layer, rows: int, out_features: int) -> Iterator[str]:
     wanted = [expected, *torch.autograd.grad((expected * dy).sum(), exact)]
     for how, got in (("eager", results(layer, tensors, dy)), ("graph", captured(layer, tensors, dy))):
         for name, one, right in zip(("y", "dx", "dgamma", "dbeta", "dW", "dbias"), got, wanted, strict=True):
-            off = float((one.double() - right).abs().max() / right.abs().max())
+            off = float(((one.double() - right).abs().max() / right.abs().max()).detach())
             if not off <= TOLERANCE:
                 yield f"{how}, out_features {out_features}: {name} is off by {off:.2g} of its largest value"
 

@@ -13,6 +13,7 @@ import json
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -74,8 +75,10 @@ def captured(entry: Entry, case: Case) -> int:
     memory, _ = fresh(entry.part, case, 2)
     graph = torch.cuda.CUDAGraph()
     torch.cuda.synchronize()
-    with torch.cuda.graph(graph):
-        call(entry, case, memory)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a size of 0 nothing is captured
+        with torch.cuda.graph(graph):
+            call(entry, case, memory)
     later, inputs = fresh(entry.part, case, 3)
     for name, tensor in later.items():
         memory[name].copy_(tensor)
@@ -119,11 +122,11 @@ def refused() -> Iterator[str]:
             copy(x, y, 2048)
         except EntryFailed as failed:
             print(failed)
-            if failed.error != "cudaErrorInvalidConfiguration":
+            if not failed.error.startswith("cudaErrorInvalid"):
                 yield f"the refused launch is told as {failed.error}"
         else:
             yield "the refused launch is not told"
-        copy(x, y, 1000)
+        copy(x[:1000], y[:1000], 1000)
         if not torch.equal(y[:1000], x[:1000]) or y[1000:].any():
             yield "after a refused launch the next is not as it should be"
 
