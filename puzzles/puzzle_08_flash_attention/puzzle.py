@@ -5,6 +5,7 @@ from math import inf, log
 from grader.goals import coalesced, reads_at_most, shared_memory, stores_only_results, tensor_cores, wide_accesses
 from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
+BELOW = {"scale": -10.0, "inputs": {"q": "negative", "k": "negative"}}  # all scores are far below 0
 TILE = 32  # queries that share each key, and keys of a tile, in 8.4
 SCALE = Scalar("scale", f32)
 LENGTHS = [
@@ -116,12 +117,12 @@ def shapes(*values, names=("bh", "q_len", "k_len", "d"), inputs=None, **others):
     return [Case(**dict(zip(names, each, strict=True)), inputs=inputs, **others) for each in values]
 
 
-def attend(*values, scale=0.125, causal=0, inputs=None):
-    return shapes(*values, scale=scale, causal=causal, inputs=inputs)
+def attend(*values, scale=0.125, causal=0, **places):
+    return shapes(*values, scale=scale, causal=causal, **places)
 
 
-def rows(*values, scale=0.125, inputs=None):
-    return shapes(*values, names=("bh", "k_len", "d"), scale=scale, inputs=inputs)
+def rows(*values, scale=0.125, **places):
+    return shapes(*values, names=("bh", "k_len", "d"), scale=scale, **places)
 
 
 def matrices(*values, x=None):
@@ -351,6 +352,7 @@ puzzle = Puzzle(
                     *attend((1, 5, 40, 32), scale=-10.0),
                     *attend((1, 5, 70, 64), scale=4096.0),
                 ],
+                "scores far below 0": attend((2, 5, 20, 64), **BELOW),
                 "causal": attend((2, 33, 33, 40), (1, 64, 64, 64), causal=1),
                 "more keys than queries": attend((2, 5, 37, 40), (1, 1, 70, 64), causal=1),
                 "rows that see nothing": attend((2, 37, 5, 40), causal=1) + attend((2, 3, 0, 40)),
@@ -435,6 +437,7 @@ puzzle = Puzzle(
                     *rows((3, 50, 32), scale=-10.0),
                     *rows((3, 50, 64), scale=4096.0),
                 ],
+                "scores far below 0": rows((3, 50, 64), **BELOW),
                 "a long cache": rows((2, 15_000, 16)),
                 "no keys": rows((3, 0, 40)),
                 "empty": rows((0, 5, 64)),
@@ -471,6 +474,7 @@ puzzle = Puzzle(
                     *attend((1, 20, 40, 32), scale=-10.0),
                     *attend((1, 20, 70, 64), scale=4096.0),
                 ],
+                "scores far below 0": attend((1, 20, 40, 64), **BELOW),
                 "causal": attend((1, 64, 64, 64), (2, 33, 33, 40), causal=1),
                 "prefill": attend((2, 96, 96, 128), causal=1),
                 "prefill after cached keys": attend((2, 20, 90, 64), (1, 40, 41, 128), causal=1),
