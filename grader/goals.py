@@ -180,7 +180,7 @@ def writes_results_only(results: Callable[..., int]) -> Goal:
         for judged in evidence.cases:
             most = call_by_name(results, judged.case.params)
             written = _moved(judged.counters, "global", "store", value_bytes=1)
-            if most > _SMALL and sum(written.values()) > most * _BYTES_TO_FEWEST:
+            if most and sum(written.values()) > most * _BYTES_TO_FEWEST:
                 worst = max(written, key=lambda line: written[line])
                 times = sum(written.values()) / most
                 return Shortfall(f"{times:.1f} times as many bytes are written as the results have.", worst)

@@ -2,7 +2,7 @@
 
 from math import inf, log
 
-from grader.goals import coalesced, reads_at_most, shared_memory, stores_only_results, tensor_cores, wide_accesses
+from grader.goals import coalesced, reads_at_most, shared_memory, tensor_cores, wide_accesses, writes_results_only
 from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
 BELOW = {"scale": -10.0, "inputs": {"q": "negative", "k": "negative"}}  # all scores are far below 0
@@ -451,7 +451,7 @@ puzzle = Puzzle(
             goals=[
                 reads_at_most("k", 1, keys_of_a_row),
                 reads_at_most("v", 1, keys_of_a_row),
-                stores_only_results(lambda bh, d: 4 * bh * d),
+                writes_results_only(lambda bh, d: 4 * bh * d),
                 shared_memory(16_384),
             ],
             mistakes=as_in(of_row, *WEIGHTING[:2], *RESCALING[:3]),
@@ -495,7 +495,7 @@ puzzle = Puzzle(
             goals=[
                 reads_at_most("k", 1, keys_of_tiles, of=f" for every {TILE} queries, as far as one of them sees"),
                 reads_at_most("v", 1, keys_of_tiles, of=f" for every {TILE} queries, as far as one of them sees"),
-                stores_only_results(lambda bh, q_len, d: 4 * bh * q_len * (d + 1)),
+                writes_results_only(lambda bh, q_len, d: 4 * bh * q_len * (d + 1)),
                 shared_memory(49_152),
             ],
             mistakes=[*MASKING, *WEIGHTING, *RESCALING, TAIL, *OF_LSE],
@@ -532,7 +532,7 @@ puzzle = Puzzle(
             tolerance=Tolerance(**HALF, scale=by_head(half_error_terms)),
             lesson="Both products on tensor cores, and what lies between them in registers.",
             valid=lambda d: d in (64, 128),
-            goals=[tensor_cores(work_of(2)), stores_only_results(lambda bh, q_len, d: bh * q_len * (2 * d + 4))],
+            goals=[tensor_cores(work_of(2)), writes_results_only(lambda bh, q_len, d: bh * q_len * (2 * d + 4))],
             mistakes=[*MASKING, *OF_LSE, *IN_HALF, *WEIGHTING],
         ),
         Part(
