@@ -4,26 +4,23 @@
 //            n = (x - mean) · rstd          dx = rstd · (g - the mean of g - n · the mean of g · n)
 //        Both means are over the row. dgamma[c] adds up dy · n down column c, and dbeta[c] dy: as in 6.6, right by
 //        atomics, and by partial sums the same every time.
-// Given  dy, x and dx, rows × cols floats each, gamma, dgamma and dbeta, cols floats, cols at least 1; mean and rstd of
-//        each row, which 7.1 has saved; workspace, 512 × cols floats that hold anything at all; block_sums, which gives
-//        every thread two sums at once; a launcher. Each block has 2 · cols partial sums, sums[c] for dgamma[c] and
-//        sums[cols + c] for dbeta[c]: in shared memory, and copied to the workspace in the end, where cols is 4,096 at
-//        most.
+// Given  dy, x and dx [rows, cols], gamma, dgamma and dbeta [cols], cols at least 1; mean and rstd of each row, as 7.1
+//        has saved them; workspace, 512 × cols floats that hold anything; block_sums, two sums at once for every
+//        thread; a launcher. A block has 2 · cols partial sums, sums[c] for dgamma[c] and sums[cols + c] for dbeta[c]:
+//        up to 4,096 columns in shared memory, which is copied to the workspace in the end.
 // Write  about 20 lines. Partial sums begin at 0. Each of the block's rows is gone through twice, once for both means,
 //        once for dx and the partial sums. In the second kernel a thread has one of the 2 · cols sums, and adds up what
-//        the blocks have left of it; for rows = 0 there is no block, and dgamma and dbeta are 0.
+//        the blocks have left of it; for rows = 0 that is nothing, and the sum is 0.
 // Goal   Equal bits in whatever order warps and blocks run; loads and stores are coalesced.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 
-constexpr int warp = 32, most_threads = 1024, most_blocks = 256, most_near = 4096;
+constexpr int warp = 32, most_threads = 512, most_blocks = 256, most_near = 4096, ahead = 8;
 
 __device__ inline float2 warp_sums(float2 value) {
-    for (int offset = warp / 2; offset > 0; offset /= 2) {
-        value.x += __shfl_xor_sync(~0u, value.x, offset);
-        value.y += __shfl_xor_sync(~0u, value.y, offset);
-    }
+    for (int offset = warp / 2; offset > 0; offset /= 2)
+        value = {value.x + __shfl_xor_sync(~0u, value.x, offset), value.y + __shfl_xor_sync(~0u, value.y, offset)};
     return value;
 }
 
@@ -38,10 +35,11 @@ __device__ inline float2 block_sums(float2 value) {
     return warp_sums(lane < blockDim.x / warp ? of_warp[lane] : float2{0.0f, 0.0f});
 }
 
-__global__ void layernorm_backward_kernel(const float* __restrict__ dy, const float* __restrict__ x,
-                                          const float* __restrict__ gamma, const float* __restrict__ mean,
-                                          const float* __restrict__ rstd, float* __restrict__ dx, float* workspace,
-                                          int rows, int cols) {
+__global__ void __launch_bounds__(most_threads, 2)
+    layernorm_backward_kernel(const float* __restrict__ dy, const float* __restrict__ x,
+                              const float* __restrict__ gamma, const float* __restrict__ mean,
+                              const float* __restrict__ rstd, float* __restrict__ dx, float* workspace, int rows,
+                              int cols) {
     __shared__ float near[2 * most_near];
     float* of_block = workspace + 2 * size_t{blockIdx.x} * cols;  // 2 · cols floats of this block's own
     [[maybe_unused]] float* sums = cols <= most_near ? near : of_block;
