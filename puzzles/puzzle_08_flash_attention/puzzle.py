@@ -464,7 +464,7 @@ puzzle = Puzzle(
                 Out("lse", f32, "bh", "q_len"),
                 *LENGTHS,
             ],
-            reference=attention_and_lse,
+            reference=by_head(attention_and_lse),
             groups={
                 "full tiles": attend((1, 32, 32, 64), (2, 64, 64, 128)),
                 "any length": attend((2, 33, 70, 64), (1, 5, 7, 128), (1, 1, 1, 64), (1, 40, 130, 32)),
@@ -489,7 +489,7 @@ puzzle = Puzzle(
             bench=attend((64, 4096, 4096, 128))[0],
             far=attend(((1 << 16) + 3, 257, 257, 128))[0],
             work=work_of(4),
-            tolerance=Tolerance(**SINGLE, scale=error_terms),
+            tolerance=Tolerance(**SINGLE, scale=by_head(error_terms)),
             lesson="A tile of queries shares each tile of keys, and no score is ever stored.",
             valid=lambda d: 1 <= d <= 128,
             goals=[
