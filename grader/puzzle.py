@@ -226,18 +226,17 @@ class Part:
     `sampled` gives the inputs that one element of the result is made of, such that `reference` of them is this element,
     or all of a dimension in which it then has its own place: `lambda at, i, j: (at.A[i, :], at.B[:, j])` for a product,
     `lambda at, i, j: at.x[i, :]` for a softmax; see `Indexed`. Of several results it is about the first. Without it, no
-    values of the bench case are compared.
-    `default_inputs` names the generator of buffers for which a case names none, by buffer where they are not alike; a
-    function takes inputs before this one, and scalars, by name, as `reference` does, and gives its values.
-    `same_program_as` marks the part whose finished file this one would equal, so that nothing tells their outcomes
-    apart. `number` is needed only where the part before it in the list is not the one before it by number. `valid`
-    takes scalars by name and says which sizes the entry must cope with, where the cases do not show it: the smallest
-    that fails is looked for among those. `answers` says, of an entry that fills in answers, what each of them is about;
-    see `grader/banks/reads.py`. `far` is a case whose indices need 64 bits, where the bench case's do not: a sample of
-    it is run on the software GPU, as of the bench case, and it is not timed. `mistakes` are those that this part
-    invites, beside what any part may have. `uses` names entries of other parts, of any puzzle, that the launcher calls:
-    they are compiled with it (`prelude.py`), the learner's own where it has passed, else the reference. `beside` names
-    parts that this one is to be better than; both are counted, nothing is judged by it.
+    values of the bench case are compared. `default_inputs` names the generator of buffers for which a case names none,
+    by buffer where they are not alike; a function takes inputs before this one, and scalars, by name, as `reference`
+    does, and gives its values. `same_program_as` marks the part whose finished file this one would equal, so that
+    nothing tells their outcomes apart. `number` is needed only where the part before it in the list is not the one
+    before it by number. `valid` takes scalars by name and says which sizes the entry must cope with, where the cases do
+    not show it: the smallest that fails is looked for among those. `answers` says, of an entry that fills in answers,
+    what each of them is about; see `grader/banks/reads.py`. `far` is a case whose indices need 64 bits, where the bench
+    case's do not: a sample of it is run on the software GPU, as of the bench case, and it is not timed. `mistakes` are
+    those that this part invites, beside what any part may have. `uses` names entries of other parts, of any puzzle,
+    that the launcher calls: they are compiled with it (`prelude.py`), the learner's own where it has passed, else the
+    reference. `beside` names parts that this one is to be better than; both are counted, nothing is judged by it.
     """
 
     name: str
