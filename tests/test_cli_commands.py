@@ -86,6 +86,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["check", "1.2", "--verbose"], "--verbose"),
         (["check"], "PUZZLE"),
         (["check", "1", "2"], "2"),
+        (["check", "puzzle", "1"], "`grader check 1`"),
+        (["check", "Part", "1.2"], "`grader check 1.2`"),
     ],
 )
 def test_bad_usage_of_check_is_one_sentence_and_exit_code_2(
@@ -264,11 +266,14 @@ def test_list_shows_parts_and_states(workspace: Path, capsys: pytest.CaptureFixt
 
 def test_hints_come_one_at_a_time_the_last_finding_first(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Progress(workspace).note_check(PUZZLE, "vector_add", State.wrong, 1, "out_of_bounds_read")
-    numbers = []
+    numbers, fits = [], []
     for _ in range(3):
         assert grader("hint", "1.2") == 0
-        numbers.append(capsys.readouterr().out.split("hint ")[1][0])
+        shown = capsys.readouterr().out
+        numbers.append(shown.split("hint ")[1][0])
+        fits.append("this one fits your last verdict" in shown)
     assert numbers == ["2", "1", "3"]
+    assert fits == [True, False, False]
     assert grader("hint", "1.2") == 0
     assert "all 3 hints" in capsys.readouterr().out
 

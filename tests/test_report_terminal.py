@@ -76,9 +76,9 @@ Puzzle 2 Tiled GEMM · part 3 of 8, gemm_tiled · software GPU (no timing)
        │ └─ thread (0,0) may still be reading here
   Why    Nothing orders read → next write.
 
-  NOT PASSED · 1 fault · 1 of 4 groups                             1.4 s, seed 7 (tried first next time)
-  Next   grader hint 2.3 (0 of 3 seen) · grader explain data_race · grader debug 2.3 · grader check 2.3
-         --case M=65,N=33,K=17
+  NOT PASSED · 1 fault · 1 of 4 groups                     1.4 s, seed 7 (the next check begins with it)
+  Next   grader hint 2.3 (0 of 3 seen) · grader explain data_race · grader debug 2.3
+         grader check 2.3 --case M=65,N=33,K=17
 
 """
 
@@ -99,6 +99,22 @@ def test_no_width_breaks_it_and_no_line_ends_in_blanks(width: int) -> None:
     lines = shown(WRONG, width=width).splitlines()
     assert not [line for line in lines if line != line.rstrip()]
     assert "data_race" in " ".join(lines)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_a_command_is_never_broken(width: int) -> None:
+    text = shown(WRONG, width=width)
+    for command in ("grader hint 2.3", "grader explain data_race", "grader check 2.3 --case M=65,N=33,K=17"):
+        assert command in text
+
+
+def test_one_case_that_passes_is_no_part_that_has_passed() -> None:
+    right = replace(WRONG, state=State.passed, findings=(), cases=WRONG.cases[:1], not_reached=())
+    text = shown(right, replace(AROUND, one_case=True))
+    assert "THIS CASE PASSES" in text
+    assert "PASSED" not in text
+    assert "grader check 2.3, for the whole part" in text
+    assert "2.4" not in text
 
 
 def test_findings_with_one_reason_are_told_together() -> None:
@@ -190,8 +206,8 @@ def test_bank_conflicts_are_told_where_the_reference_has_fewer() -> None:
 def test_a_line_is_costly_only_where_it_is_so_as_compiled() -> None:
     written = {"shared_load_requests": 4, "shared_load_wavefronts": 16, "shared_load_wavefronts_ideal": 4}
     mended = {"shared_load_requests": 1, "shared_load_wavefronts": 4, "shared_load_wavefronts_ideal": 4}
-    assert "9" in costliest_line({"lines": {"9": written | {"compiled": written}}})
-    assert costliest_line({"lines": {"9": written | {"compiled": mended}}}) == ""
+    assert "9" in costliest_line({"lines": {"9": written | {"compiled": written}}}, {})
+    assert costliest_line({"lines": {"9": written | {"compiled": mended}}}, {}) == ""
 
 
 def test_without_a_reference_nothing_is_compared() -> None:
@@ -214,15 +230,16 @@ def test_a_passed_part_names_the_line_that_pays_most_for_what_it_needs() -> None
     words = "Seen on line 9: a warp's load takes 32 passes over shared memory, and 1 would do."
     assert words in shown(replace(passed, counters={"lines": lines}))
     assert words not in shown(replace(WRONG, counters={"lines": lines}))
-    assert "line 9: a warp's store moves 32 sectors" in costliest_line(
-        {"lines": {"9": counted("global_store", 1, 32, 4)}}
-    )
+    store = {"lines": {"9": counted("global_store", 1, 32, 4)}}
+    assert "line 9: a warp's store moves 32 sectors" in costliest_line(store, {})
+    assert costliest_line(store, {"lines": {"12": counted("global_store", 1, 32, 4)}}) == ""  # nor can it do better
+    assert costliest_line(store, {"lines": {"12": counted("global_load", 1, 32, 4)}})
 
 
 @pytest.mark.parametrize("taken", [4, 5, 8])
 def test_a_little_more_than_the_fewest_sectors_is_not_worth_a_word(taken: int) -> None:
-    assert costliest_line({"lines": {"9": counted("global_load", 1, taken, 4)}}) == ""
-    assert costliest_line({}) == ""
+    assert costliest_line({"lines": {"9": counted("global_load", 1, taken, 4)}}, {}) == ""
+    assert costliest_line({}, {}) == ""
 
 
 def test_an_open_goal_is_right_and_says_what_is_missing() -> None:

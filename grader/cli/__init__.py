@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 import typer
 
@@ -57,6 +58,7 @@ def run(arguments: Sequence[str]) -> int:
     """One command; returns its exit code. A mistake in using it is one sentence and never a traceback."""
     try:
         _refuse_repeated_options(arguments)
+        _refuse_spelled_out(arguments)
         command = typer.main.get_command(app)
         code = command.main(args=list(arguments) or ["--help"], prog_name="grader", standalone_mode=False)
         if code == INTERRUPTED:  # the parser's own answer to Ctrl-C
@@ -107,6 +109,14 @@ def _refuse_repeated_options(arguments: Sequence[str]) -> None:
         if name.startswith("--") and name in seen and name not in _REPEATED:
             raise UsageError(f"{name} is given twice; give it once.")
         seen.add(name)
+
+
+def _refuse_spelled_out(arguments: Sequence[str]) -> None:
+    """`grader check puzzle 1`, as one says it."""
+    for word, number in pairwise(arguments):
+        if word.lower() in ("puzzle", "part") and number.replace(".", "").isdigit():
+            command = arguments[0]
+            raise UsageError(f"Leave out the word {word!r}: `grader {command} {number}`, by the number alone.")
 
 
 def _write_utf8() -> None:

@@ -147,6 +147,7 @@ class _Session:
             hints_seen=len(self._noted(located).hints),
             following=following,
             own_file=self.progress is not None,
+            one_case=self.case is not None,
             is_solution=submission.is_solution,
             reads=located.part.answers() if verdict.passed and located.part.answers is not None else (),
         )

@@ -32,7 +32,9 @@ def hint(puzzle: PuzzleArgument, part: PartOption = None) -> None:
         return
     progress.note_hint(located.puzzle.name, located.part.name, chosen.number)
     seen = len({*noted.hints, chosen.number})
-    typer.echo(f"{located.label} {located.part.name} · hint {chosen.number}, {seen} of {len(hints)} seen\n")
+    out_of_turn = any(each.number < chosen.number and each.number not in noted.hints for each in hints)
+    why = ": this one fits your last verdict" if out_of_turn else ""
+    typer.echo(f"{located.label} {located.part.name} · hint {chosen.number}, {seen} of {len(hints)} seen{why}\n")
     _show(chosen)
 
 

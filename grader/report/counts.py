@@ -35,26 +35,29 @@ def beside_reference(counters: Mapping[str, Any], reference: Mapping[str, Any]) 
     return " ".join(filter(None, said))
 
 
-def costliest_line(counters: Mapping[str, Any]) -> str:
+def costliest_line(counters: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
     """What a right part still pays for: the access that takes most sectors or passes for what it needs.
 
     "" where no line takes more than twice what it needs, as written and as compiled: a row that begins inside a sector
-    is no waste.
+    is no waste. "" too where such an access of the reference takes as much.
     """
-    found = [
+    shares = _shares(counters)
+    least, line, access, counts = max(shares, key=lambda each: each[0], default=(0.0, "", "", {}))
+    if least <= max([_WASTE, *(share for share, _, other, _ in _shares(reference) if other == access)]):
+        return ""
+    fewest = counts[f"{access}_{_UNITS[access]}_ideal"] / counts[f"{access}_requests"]
+    facts = {"line": line, "taken": f"{_share(counts, access) * fewest:.3g}", "fewest": f"{fewest:.3g}"}
+    return sentence("verdict", f"costs_{access}", facts=facts)
+
+
+def _shares(counters: Mapping[str, Any]) -> list[tuple[float, str, str, Mapping[str, Any]]]:
+    """Of each line and access: how many times what it needs it takes at least, the line, the access, and its counts."""
+    return [
         (min(_share(counts, access), _share(counts.get("compiled", counts), access)), line, access, counts)
         for line, counts in counters.get("lines", {}).items()
         for access in _UNITS
         if _share(counts, access)
     ]
-    if not found:
-        return ""
-    least, line, access, counts = max(found, key=lambda each: each[0])
-    if least <= _WASTE:
-        return ""
-    fewest = counts[f"{access}_{_UNITS[access]}_ideal"] / counts[f"{access}_requests"]
-    facts = {"line": line, "taken": f"{_share(counts, access) * fewest:.3g}", "fewest": f"{fewest:.3g}"}
-    return sentence("verdict", f"costs_{access}", facts=facts)
 
 
 def _share(counts: Mapping[str, Any], access: str) -> float:

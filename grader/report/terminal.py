@@ -37,8 +37,8 @@ _STYLES = {
 @dataclass(frozen=True)
 class Surroundings:
     """What a report knows besides the verdict: the puzzle's number and title, the part's place in it, the text of the
-    file that was judged, how many hints there are and were seen, the part that comes next, whose file it was, and the
-    loads that right answers are about.
+    file that was judged, how many hints there are and were seen, the part that comes next, whose file it was, whether
+    one case alone was asked for, and the loads that right answers are about.
     """
 
     number: int
@@ -51,6 +51,7 @@ class Surroundings:
     following: str | None = None
     own_file: bool = True
     is_solution: bool = False
+    one_case: bool = False
     reads: Sequence[Read] = ()
 
 
@@ -262,7 +263,7 @@ def _print_counters(console: Console, part: PartVerdict, width: int) -> None:
 
     told = []
     if part.state is State.passed:
-        told.append(costliest_line(part.counters))
+        told.append(costliest_line(part.counters, part.reference_counters))
     if part.state in (State.passed, State.goal_open):
         told.append(beside_reference(part.counters, part.reference_counters))
     for sentence_told in filter(None, told):
@@ -281,7 +282,8 @@ def _print_timing(console: Console, part: PartVerdict, width: int) -> None:
 
 
 def _outcome(part: PartVerdict, around: Surroundings, width: int) -> Text:
-    headline = _say("state_goal_open" if part.state is State.goal_open else part.state)
+    passes = part.state is State.passed and around.one_case
+    headline = _say("one_case" if passes else "state_goal_open" if part.state is State.goal_open else part.state)
     count = len(part.findings)
     notes = [headline]
     if part.state is State.wrong:
@@ -290,7 +292,7 @@ def _outcome(part: PartVerdict, around: Surroundings, width: int) -> Text:
         notes.append(_say("goals_one") if count == 1 else _say("goals", count=count))
     groups = {result.group for result in part.cases}
     failed = {result.group for result in part.cases if not result.passed}
-    if groups:
+    if groups and not passes:
         notes.append(_say("groups", passed=len(groups - failed), groups=len(groups) + len(part.not_reached)))
     spent = f"{part.seconds.get('total', 0.0):.1f} s, {_say('seed', seed=part.seed)}"
     if around.own_file and part.state in (State.wrong, State.not_started) and part.cases:
@@ -302,13 +304,32 @@ def _outcome(part: PartVerdict, around: Surroundings, width: int) -> Text:
 
 
 def _next(console: Console, part: PartVerdict, around: Surroundings, width: int) -> None:
-    labelled(console, _say("next"), " · ".join(_next_steps(part, around)), width, style="cyan")
+    margin = Text(f"  {_say('next'):<{_LABEL_WIDTH}}", style="bold")
+    for row in _packed(_next_steps(part, around), width - len(margin)):
+        put_line(console, margin + Text(row, style="cyan"))
+        margin = Text(" " * len(margin))
     console.print()
+
+
+def _packed(commands: Iterable[str], width: int) -> Iterator[str]:
+    """As many on a row as fit, and none broken: a command is there to be copied."""
+    row = ""
+    for command in commands:
+        longer = f"{row} · {command}" if row else command
+        if row and len(longer) > width:
+            yield row
+            longer = command
+        row = longer
+    if row:
+        yield row
 
 
 def _next_steps(part: PartVerdict, around: Surroundings) -> Iterator[str]:
     if part.state is State.unchecked:
         yield _say("next_doctor")
+        return
+    if part.state is State.passed and around.one_case:
+        yield _say("next_whole", label=part.label)
         return
     if part.state is State.passed:
         yield _say("next_check", label=around.following) if around.following else _say("next_list")
