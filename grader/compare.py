@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from grader.inputs import TORCH_TYPES
+from grader.inputs import torch_type
 from grader.puzzle import Buffer, Case, Part, PuzzleError, Tolerance, call_by_name, scalar_value, shape_of
 
 Tensors = Mapping[str, torch.Tensor]
@@ -183,9 +183,10 @@ def _compare_buffer(
     chosen = range(got.numel())
     compared = compare_values(part, case, buffer, chosen, got, expected, scale)
     narrow, wrong = None, compared.wrong
-    if bool(wrong.any()) and buffer.dtype.is_float:
+    dtype = torch_type(buffer, case.params)
+    if bool(wrong.any()) and dtype.is_floating_point:
         narrow = _narrow_fit(part, case, buffer, inputs, got, compared.expected, wrong)
-        narrow = narrow or _narrow_sum(buffer, got[wrong], compared.expected[wrong], scale[wrong])
+        narrow = narrow or _narrow_sum(dtype, got[wrong], compared.expected[wrong], scale[wrong])
     return BufferComparison(
         buffer=buffer,
         shape=shape_of(buffer, case.params),
@@ -210,7 +211,7 @@ def compare_values(
     scale: torch.Tensor,
 ) -> ValueComparison:
     """Compares values of these elements, all float64, by the part's tolerance; `scale` is what it goes by."""
-    expected = _as_far_as_the_type_reaches(expected, buffer)
+    expected = _as_far_as_the_type_reaches(expected, torch_type(buffer, case.params))
     error, allowed = _errors(got, expected), allowed_error(part.tolerance, case, buffer, scale)
     relative = (error / expected.abs()).nan_to_num_(nan=0.0, posinf=math.inf)  # NaN is 0/0 or ∞/∞; ∞ stays by `error`
     largest = float(error.max()) if error.numel() else 0.0
@@ -236,11 +237,11 @@ def _errors(got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
     return error
 
 
-def _as_far_as_the_type_reaches(expected: torch.Tensor, buffer: Buffer) -> torch.Tensor:
+def _as_far_as_the_type_reaches(expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Infinity where the right value is too large for the result's type; the rest stays unrounded."""
-    if not buffer.dtype.is_float:
+    if not dtype.is_floating_point:
         return expected
-    rounded = expected.to(TORCH_TYPES[buffer.dtype.name])
+    rounded = expected.to(dtype)
     overflown = rounded.isinf()
     return torch.where(overflown, rounded.double(), expected) if bool(overflown.any()) else expected
 
@@ -249,7 +250,8 @@ def allowed_error(tolerance: Tolerance, case: Case, buffer: Buffer, scale: torch
     """How far each element may be off for this `scale`, by default what is expected: infinity and NaN have no
     neighbourhood.
     """
-    info = torch.finfo(TORCH_TYPES[buffer.dtype.name]) if buffer.dtype.is_float else None
+    dtype = torch_type(buffer, case.params)
+    info = torch.finfo(dtype) if dtype.is_floating_point else None
     floor = info.smallest_normal * info.eps if info is not None else 0.0
     absolute = tolerance.absolute_in(case)
     allowed = scale.abs().mul_(tolerance.relative).add_(absolute)
@@ -283,7 +285,7 @@ def _narrow_fit(
     return None
 
 
-def _narrow_sum(buffer: Buffer, got: torch.Tensor, expected: torch.Tensor, scale: torch.Tensor) -> Narrow | None:
+def _narrow_sum(dtype: torch.dtype, got: torch.Tensor, expected: torch.Tensor, scale: torch.Tensor) -> Narrow | None:
     """The narrower type that sums were kept in from term to term, if one was.
 
     They depend on the order of the terms, so that no other sum comes near them, and are known by their few significant
@@ -298,20 +300,20 @@ def _narrow_sum(buffer: Buffer, got: torch.Tensor, expected: torch.Tensor, scale
         near = float(error.mean()) <= _ROUNDINGS * float(rounding.mean())
         long = int(_has_digits(expected, narrow.digits + _FAR_MORE).sum()) * 2 < len(got)
         large = narrow is _HALF or bool((error >= rounding / 4).any())
-        if _is_narrower(narrow, buffer) and near and long and large and bool(_has_digits(got, narrow.digits).all()):
+        if _is_narrower(narrow, dtype) and near and long and large and bool(_has_digits(got, narrow.digits).all()):
             return narrow
     return None
 
 
-def _is_narrower(narrow: Narrow, buffer: Buffer) -> bool:
-    return 2.0 ** (1 - narrow.digits) > torch.finfo(TORCH_TYPES[buffer.dtype.name]).eps
+def _is_narrower(narrow: Narrow, dtype: torch.dtype) -> bool:
+    return 2.0 ** (1 - narrow.digits) > torch.finfo(dtype).eps
 
 
 def _attempts(
     part: Part, case: Case, buffer: Buffer, inputs: Tensors, expected: torch.Tensor
 ) -> Iterator[tuple[Narrow, Iterator[torch.Tensor]]]:
     for narrow, dtype in ((_HALF, torch.float16), (Narrow("TF32", 11), None), (_BFLOAT16, torch.bfloat16)):
-        if _is_narrower(narrow, buffer):
+        if _is_narrower(narrow, torch_type(buffer, case.params)):
             yield narrow, _attempts_in(part, case, buffer, inputs, expected, dtype)
 
 

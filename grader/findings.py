@@ -10,7 +10,7 @@ from grader.catalog import markers
 from grader.evidence import LaunchFact
 from grader.explain import Diagnostic, Observation, Pattern, Setting, say, sentence, title
 from grader.explain.names import kernel_name, used_part, variable_name
-from grader.puzzle import Case, Part, Workspace, element_count, shape_of
+from grader.puzzle import Case, Part, Workspace, dtype_of, element_count, shape_of
 from grader.shared_arrays import SharedPlace, shared_place
 from grader.verdict import Finding
 
@@ -98,7 +98,7 @@ class Place:
         launch = self._launch(seen.kernel)
         buffers = self.part.buffers if self.case is not None else ()
         params = self.case.params if self.case is not None else {}
-        types = {buffer.name: buffer.dtype.name for buffer in buffers}
+        types = {buffer.name: dtype_of(buffer, params).name for buffer in buffers}
         elements = {buffer.name: element_count(buffer, params) for buffer in buffers}
         if shared is not None and shared.text is not None:
             types[shared.name], elements[shared.name] = shared.type or "any", shared.elements

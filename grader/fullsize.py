@@ -21,8 +21,19 @@ from numpy.typing import NDArray
 from grader.compare import ValueComparison, compare_values
 from grader.explain import Observation
 from grader.indexed import Inputs, Values
-from grader.inputs import TORCH_TYPES, buffer_seed
-from grader.puzzle import Buffer, Case, Part, PuzzleError, call_by_name, element_count, scalar_value, shape_of
+from grader.inputs import buffer_seed, torch_type
+from grader.puzzle import (
+    Buffer,
+    Case,
+    DType,
+    Part,
+    PuzzleError,
+    call_by_name,
+    dtype_of,
+    element_count,
+    scalar_value,
+    shape_of,
+)
 from grader.simt.machine import ELEMENT_TYPES
 from grader.simt.remote import SparseBuffer
 from grader.simt.sampled_values import values_at
@@ -51,14 +62,14 @@ class FullSize:
 
     def run(self, tools: Tools) -> Ran | None:
         """What the sample showed; None where it showed nothing, because a sample says nothing about such a plan."""
-        if any(buffer.dtype.name not in ELEMENT_TYPES for buffer in self.part.buffers):
+        if any(self._dtype(buffer).name not in ELEMENT_TYPES for buffer in self.part.buffers):
             return None
         begun = time.perf_counter()
         seen = tools.software_gpu(self.build).run_sample(
             self.plan,
             {buffer.name: self._sparse(buffer) for buffer in self.part.buffers},
             roles={buffer.name: buffer.role for buffer in self.part.buffers},
-            sizes={buffer.name: buffer.dtype.bytes for buffer in self.part.buffers},
+            sizes={buffer.name: self._dtype(buffer).bytes for buffer in self.part.buffers},
             elements=max(element_count(buffer, self.case.params) for buffer in self.part.results),
             seed=self.seed,
         )
@@ -70,7 +81,10 @@ class FullSize:
         return ran
 
     def _sparse(self, buffer: Buffer) -> SparseBuffer:
-        return SparseBuffer(buffer.dtype.name, self._seed(buffer) if buffer.is_read else None)
+        return SparseBuffer(self._dtype(buffer).name, self._seed(buffer) if buffer.is_read else None)
+
+    def _dtype(self, buffer: Buffer) -> DType:
+        return dtype_of(buffer, self.case.params)
 
     def _seed(self, buffer: Buffer) -> int:
         return buffer_seed(self.seed, buffer.name, self.case)
@@ -101,7 +115,7 @@ class FullSize:
         expected, scale = self._expected(buffer, chosen)
         chosen = chosen[: len(expected)]
         raw = bytearray(seen.values(buffer.name, chosen))
-        got = torch.frombuffer(raw, dtype=TORCH_TYPES[buffer.dtype.name]) if raw else torch.empty(0)
+        got = torch.frombuffer(raw, dtype=torch_type(buffer, self.case.params)) if raw else torch.empty(0)
         return compare_values(self.part, self.case, buffer, chosen, got.double(), expected, scale)
 
     def _expected(self, buffer: Buffer, chosen: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -132,8 +146,8 @@ class FullSize:
         return {**dict(zip(names, inputs, strict=True)), **scalars}
 
     def _values(self, buffer: Buffer) -> Values:
-        seed = self._seed(buffer)
-        return lambda index: values_at(buffer.dtype.name, seed, index)
+        dtype, seed = self._dtype(buffer), self._seed(buffer)
+        return lambda index: values_at(dtype.name, seed, index)
 
     # ---- words ------------------------------------------------------------------------------------------------------
 
@@ -158,7 +172,7 @@ class FullSize:
     def _never_written(self, seen: SampleResult) -> Iterator[Observation]:
         for buffer in self.part.results:
             elements = element_count(buffer, self.case.params)
-            coverage = seen.execution.coverage(buffer.name, buffer.dtype.bytes)
+            coverage = seen.execution.coverage(buffer.name, self._dtype(buffer).bytes)
             missing = elements - (coverage.most - coverage.again)
             if buffer.role != "out" or missing <= 0:
                 continue

@@ -35,12 +35,30 @@ def fixed_grid(most_blocks: int) -> Goal:
             for launch in judged.launches:
                 blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
                 if blocks > most_blocks:
-                    sizes = ", ".join(f"{name} = {value:,}" for name, value in judged.case.params.items())
-                    return Shortfall(f"For {sizes} the grid has {blocks:,} blocks.", launch.line, launch.kernel)
+                    sentence = f"For {_sizes(judged.case)} the grid has {blocks:,} blocks."
+                    return Shortfall(sentence, launch.line, launch.kernel)
         return None
 
     sentence = f"The grid stops growing: {most_blocks:,} blocks at most, whatever the size."
     return Goal("fixed grid", "goal_missed", sentence, check)
+
+
+def kernel_chosen(choose: Callable[[Case], str]) -> Goal:
+    """Whatever a case launches is the kernel that `choose` names for it."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        from grader.explain.names import kernel_name
+
+        for judged in evidence.cases:
+            wanted = choose(judged.case)
+            for launch in judged.launches:
+                if (chosen := kernel_name(launch.kernel)) != wanted:
+                    moved = [f", {name} moved by {by} bytes" for name, by in judged.case.offset.items()]
+                    where = _sizes(judged.case) + "".join(moved)
+                    return Shortfall(f"For {where} it is {chosen}, not {wanted}.", launch.line, launch.kernel)
+        return None
+
+    return Goal("kernel chosen", "goal_missed", "Each case is left to the kernel that was made for it.", check)
 
 
 def coalesced(*, where: Callable[[Case], bool] | None = None, only: str | None = None) -> Goal:
@@ -211,8 +229,8 @@ def no_bank_conflicts() -> Goal:
     return Goal("no bank conflicts", "bank_conflicts", sentence, check)
 
 
-def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None) -> Goal:
-    """At least nine in ten requests of `access`, "load" or "store", have 16 bytes a lane, in the cases of `where`."""
+def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None, bytes_a_lane: int = _WIDEST) -> Goal:
+    """At least nine in ten requests of `access`, "load" or "store", are so wide or wider, in the cases of `where`."""
 
     def check(evidence: Evidence) -> Shortfall | None:
         counters = _busiest(_only(evidence, where))
@@ -221,15 +239,16 @@ def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None) -
         for line, kind, counts in _accesses(counters):
             if kind == access:
                 requests = counts[f"global_{access}_requests"]
-                narrow[line] = requests - counts[f"global_{access}_requests_by_bytes"].get(str(_WIDEST), 0)
+                by_bytes = counts[f"global_{access}_requests_by_bytes"]
+                narrow[line] = requests - sum(by_bytes[size] for size in by_bytes if int(size) >= bytes_a_lane)
                 total += requests
         if sum(narrow.values()) <= _NARROW_SHARE * total:
             return None
         worst = max(narrow, key=lambda line: narrow[line])
         share = 100 * sum(narrow.values()) / total
-        return Shortfall(f"{share:.0f} % of the {access}s move fewer than {_WIDEST} bytes a lane.", worst)
+        return Shortfall(f"{share:.0f} % of the {access}s move fewer than {bytes_a_lane} bytes a lane.", worst)
 
-    sentence = f"Nine in ten {access}s move {_WIDEST} bytes a lane."
+    sentence = f"Nine in ten {access}s move {bytes_a_lane} bytes a lane{' or more' if bytes_a_lane < _WIDEST else ''}."
     return Goal(f"wide {access}s", "goal_missed", sentence, check)
 
 
@@ -248,6 +267,10 @@ def shared_memory(most_bytes: int) -> Goal:
 
     sentence = f"A block has at most {most_bytes:,} bytes of shared memory."
     return Goal("shared memory", "goal_missed", sentence, check)
+
+
+def _sizes(case: Case) -> str:
+    return ", ".join(f"{name} = {value:,}" for name, value in case.params.items())
 
 
 def _only(evidence: Evidence, where: Callable[[Case], bool] | None) -> Evidence:

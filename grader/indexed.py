@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from grader.puzzle import Buffer, Case, Part, PuzzleError, shape_of
+from grader.puzzle import Buffer, Case, Part, PuzzleError, dtype_of, shape_of
 
 Values: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 Key: TypeAlias = "int | slice | NDArray[np.int64]"
@@ -51,7 +51,9 @@ class Inputs:
 
     def __init__(self, part: Part, case: Case, values: Callable[[Buffer], Values]) -> None:
         self._buffers: Mapping[str, Indexed] = {
-            buffer.name: Indexed(shape_of(buffer, case.params), values(buffer), is_float=buffer.dtype.is_float)
+            buffer.name: Indexed(
+                shape_of(buffer, case.params), values(buffer), is_float=dtype_of(buffer, case.params).is_float
+            )
             for buffer in part.buffers
             if buffer.is_read
         }

@@ -19,9 +19,11 @@ from grader.puzzle import (
     Buffer,
     Case,
     DType,
+    Number,
     Part,
     PuzzleError,
     call_by_name,
+    dtype_of,
     element_count,
     scalar_value,
     shape_of,
@@ -177,6 +179,11 @@ def _one_huge(drawing: Drawing) -> torch.Tensor:
     return values
 
 
+def _zeros(drawing: Drawing) -> torch.Tensor:
+    """0 everywhere, as what is carried from step to step begins."""
+    return torch.zeros(drawing.count, dtype=torch.float64)
+
+
 def _not_a_number(drawing: Drawing) -> torch.Tensor:
     """NaN everywhere: whoever reads it where nobody should spreads it."""
     return torch.full((drawing.count,), math.nan, dtype=torch.float64)
@@ -200,8 +207,14 @@ GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
     "rstd_of_x": _rstd_of_x,
     "rising": _rising,
     "one_huge": _one_huge,
+    "zeros": _zeros,
     "not_a_number": _not_a_number,
 }
+
+
+def torch_type(buffer: Buffer, params: Mapping[str, Number]) -> torch.dtype:
+    """PyTorch's type for the buffer's elements."""
+    return TORCH_TYPES[dtype_of(buffer, params).name]
 
 
 def draw_inputs(part: Part, case: Case, seed: int) -> dict[str, torch.Tensor]:
@@ -214,18 +227,18 @@ def draw_inputs(part: Part, case: Case, seed: int) -> dict[str, torch.Tensor]:
 
 
 def _draw(part: Part, buffer: Buffer, case: Case, seed: int, earlier: Mapping[str, torch.Tensor]) -> torch.Tensor:
-    chosen = part.default_inputs
+    dtype, chosen = dtype_of(buffer, case.params), part.default_inputs
     usual = chosen if isinstance(chosen, str) else chosen.get(buffer.name, "normal")
-    default = usual if buffer.dtype.is_float else "integers"
+    default = usual if dtype.is_float else "integers"
     name = case.inputs.get(buffer.name, default)
     shape = shape_of(buffer, case.params)
     if callable(name):
-        return _computed(part, case, name, earlier).to(TORCH_TYPES[buffer.dtype.name]).reshape(shape).contiguous()
+        return _computed(part, case, name, earlier).to(TORCH_TYPES[dtype.name]).reshape(shape).contiguous()
     if name not in GENERATORS:
         raise PuzzleError(f"{part.name}: {name!r} is no generator of inputs; there are {', '.join(GENERATORS)}.")
     random = torch.Generator().manual_seed(buffer_seed(seed, buffer.name, case))
-    drawing = Drawing(random, element_count(buffer, case.params), shape[-1] if shape else 1, buffer.dtype, earlier)
-    return GENERATORS[name](drawing).to(TORCH_TYPES[buffer.dtype.name]).reshape(shape).contiguous()
+    drawing = Drawing(random, element_count(buffer, case.params), shape[-1] if shape else 1, dtype, earlier)
+    return GENERATORS[name](drawing).to(TORCH_TYPES[dtype.name]).reshape(shape).contiguous()
 
 
 def _computed(
@@ -251,9 +264,9 @@ def derived_seed(seed: int, run: int) -> int:
 
 def poisoned(buffer: Buffer, case: Case, run: int = 0) -> torch.Tensor:
     """A result or workspace as the entry finds it: every element holds the poison of this run."""
-    bits = _POISON[buffer.dtype.name][run % 2]
-    filled = torch.full(shape_of(buffer, case.params), bits, dtype=_BITS[buffer.dtype.bytes])
-    return filled.view(TORCH_TYPES[buffer.dtype.name])
+    dtype = dtype_of(buffer, case.params)
+    filled = torch.full(shape_of(buffer, case.params), _POISON[dtype.name][run % 2], dtype=_BITS[dtype.bytes])
+    return filled.view(TORCH_TYPES[dtype.name])
 
 
 def memory_for(part: Part, case: Case, seed: int, run: int = 0) -> dict[str, torch.Tensor]:

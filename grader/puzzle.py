@@ -2,7 +2,7 @@
 
 A puzzle is data: its parts, each with the C parameters of its entry, a reference in PyTorch, cases in named groups
 (easy first), a tolerance with its reason, and goals. This module is the ground floor: it imports nothing of
-ours but `extent.py`, and no torch, so that `grader list` stays instant.
+ours but `buffers.py`, whose words are its own, and `evidence.py`, and no torch, so that `grader list` stays instant.
 
     puzzle = Puzzle(
         title="Vector add",
@@ -26,117 +26,73 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
-from typing import Any, ClassVar, TypeAlias
+from typing import Any
 
+from grader.buffers import (
+    Buffer,
+    Dim,
+    DType,
+    DTypeBy,
+    HostOut,
+    In,
+    InOut,
+    Number,
+    Out,
+    Param,
+    PuzzleError,
+    Scalar,
+    Workspace,
+    bf16,
+    buffer_bytes,
+    dtype_of,
+    element_count,
+    f16,
+    f32,
+    f64,
+    i32,
+    i64,
+    scalar_value,
+    shape_of,
+)
 from grader.evidence import Goal
-from grader.extent import ExtentError, evaluate
 
-Dim: TypeAlias = str | int
-Number: TypeAlias = int | float
-
-
-class PuzzleError(ValueError):
-    """A `puzzle.py` that contradicts itself; the message is one sentence for its author."""
-
-
-@dataclass(frozen=True)
-class DType:
-    """An element type: its short name and its size in bytes."""
-
-    name: str
-    bytes: int
-
-    @property
-    def is_float(self) -> bool:
-        return self.name not in ("i32", "i64")
-
-
-f32 = DType("f32", 4)
-f16 = DType("f16", 2)
-bf16 = DType("bf16", 2)
-f64 = DType("f64", 8)
-i32 = DType("i32", 4)
-i64 = DType("i64", 8)
-
-
-@dataclass(frozen=True, init=False)
-class Buffer:
-    """A pointer parameter: `In("A", f32, "M", "K")` is a row-major, contiguous M x K matrix of floats.
-
-    Each dimension is a number or an expression over the scalars: names, + - * // ( ), min and max, as in "2 * rows +
-    512".
-    """
-
-    name: str
-    dtype: DType
-    shape: tuple[Dim, ...]
-    role: ClassVar[str] = ""
-    memory: ClassVar[str] = "buffer"
-
-    def __init__(self, name: str, dtype: DType, *shape: Dim) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "dtype", dtype)
-        object.__setattr__(self, "shape", shape)
-
-    @property
-    def is_read(self) -> bool:
-        """Whether the entry receives values in it."""
-        return self.role in ("in", "inout")
-
-    @property
-    def is_result(self) -> bool:
-        """Whether it is compared with the reference afterwards."""
-        return self.role in ("out", "inout")
-
-    @property
-    def is_on_device(self) -> bool:
-        return self.memory == "buffer"
-
-
-class In(Buffer):
-    """Read only: a store into it is a finding."""
-
-    role = "in"
-
-
-class Out(Buffer):
-    """Poisoned before every run, every element compared afterwards."""
-
-    role = "out"
-
-
-class InOut(Buffer):
-    """Holds inputs first and results afterwards, as weights in an update do."""
-
-    role = "inout"
-
-
-class Workspace(Buffer):
-    """Scratch: poisoned before, not compared."""
-
-    role = "workspace"
-
-
-class HostOut(Buffer):
-    """In host memory, filled by an entry that is host code alone: such an entry gets no stream and returns nothing."""
-
-    role = "out"
-    memory = "host"
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A parameter passed by value."""
-
-    name: str
-    dtype: DType
-
-
-Param: TypeAlias = Buffer | Scalar
+__all__ = [
+    "Beside",
+    "Buffer",
+    "Case",
+    "DType",
+    "DTypeBy",
+    "Dim",
+    "HostOut",
+    "In",
+    "InOut",
+    "Mistake",
+    "Number",
+    "Out",
+    "Param",
+    "Part",
+    "Puzzle",
+    "PuzzleError",
+    "Scalar",
+    "Tolerance",
+    "Work",
+    "Workspace",
+    "bf16",
+    "buffer_bytes",
+    "call_by_name",
+    "dtype_of",
+    "element_count",
+    "f16",
+    "f32",
+    "f64",
+    "i32",
+    "i64",
+    "scalar_value",
+    "shape_of",
+]
 
 
 @dataclass(frozen=True, init=False)
@@ -266,6 +222,8 @@ class Part:
             raise PuzzleError(f"{self.name}: the parameter {min(twice)} appears twice.")
         if not self.groups or not all(self.groups.values()):
             raise PuzzleError(f"{self.name}: every part needs groups, and every group at least one case.")
+        if unread := [one for one in self.buffers if isinstance(one.dtype, DTypeBy) and not one.is_read]:
+            raise PuzzleError(f"{self.name}: {unread[0].name} is no input, and its type depends on a scalar.")
         counted = self.beside.cases if self.beside is not None else ()
         for case in (*self.cases(), self.bench, *([self.far] if self.far is not None else []), *counted):
             self._check_case(case)
@@ -290,10 +248,10 @@ class Part:
         if unknown := [name for name in (*case.inputs, *case.offset) if name not in buffers]:
             raise PuzzleError(f"{self.name}: a case places or fills {unknown[0]}, which is no buffer.")
         for name, offset in case.offset.items():
-            if not 0 <= offset < 256 or offset % buffers[name].dtype.bytes:
+            if not 0 <= offset < 256 or offset % dtype_of(buffers[name], case.params).bytes:
                 raise PuzzleError(f"{self.name}: offset {offset} of {name} is no multiple of its type's, below 256.")
         for buffer in self.buffers:
-            shape_of(buffer, case.params)
+            buffer_bytes(buffer, case.params)
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
@@ -348,34 +306,6 @@ class Puzzle:
         return tuple(numbers)
 
 
-def scalar_value(scalar: Scalar, params: Mapping[str, Number]) -> Number:
-    """The value as the entry receives it: an f32 is rounded to single precision, and the reference sees the same."""
-    value = params[scalar.name]
-    if not scalar.dtype.is_float:
-        return int(value)
-    if scalar.dtype == f32:
-        return float(struct.unpack("<f", struct.pack("<f", value))[0])
-    return float(value)
-
-
-def shape_of(buffer: Buffer, params: Mapping[str, Number]) -> tuple[int, ...]:
-    """The buffer's shape in elements for these scalar values; raises `PuzzleError` for a dimension that cannot be."""
-    return tuple(_dimension(buffer, dim, params) for dim in buffer.shape)
-
-
-def element_count(buffer: Buffer, params: Mapping[str, Number]) -> int:
-    """How many elements the buffer holds; 1 for a buffer with no dimensions."""
-    count = 1
-    for extent in shape_of(buffer, params):
-        count *= extent
-    return count
-
-
-def buffer_bytes(buffer: Buffer, params: Mapping[str, Number]) -> int:
-    """The buffer's size in bytes."""
-    return element_count(buffer, params) * buffer.dtype.bytes
-
-
 def call_by_name(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     """Calls `function` with those of `values` that its parameters name."""
     return function(**{parameter: values[name] for parameter, name in _asked(function).items()})
@@ -385,16 +315,3 @@ def _asked(function: object) -> dict[str, str]:
     """What a function asks for, by parameter: `in_` asks for `in`, which Python keeps for itself."""
     parameters = inspect.signature(function).parameters if callable(function) else ()
     return {name: name[:-1] if name.endswith("_") and iskeyword(name[:-1]) else name for name in parameters}
-
-
-def _dimension(buffer: Buffer, dim: Dim, params: Mapping[str, Number]) -> int:
-    if isinstance(dim, int):
-        extent = dim
-    else:
-        try:
-            extent = evaluate(dim, params)
-        except ExtentError as error:
-            raise PuzzleError(f"{buffer.name}: {error}") from None
-    if extent < 0:
-        raise PuzzleError(f"{buffer.name}: the dimension {dim} is {extent}, below 0.")
-    return extent

@@ -102,7 +102,7 @@ class Trial:
             results.append(memory)
             for buffer in self.part.results:
                 before, after = results[0][buffer.name].flatten(), memory[buffer.name].flatten()
-                differs = (before.view(torch.uint8) != after.view(torch.uint8)).reshape(-1, buffer.dtype.bytes).any(1)
+                differs = (before.view(torch.uint8) != after.view(torch.uint8)).reshape(-1, before.itemsize).any(1)
                 if bool(differs.any()):
                     first = int(differs.nonzero()[0])
                     values = (float(before[first]), float(after[first]))

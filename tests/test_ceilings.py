@@ -8,7 +8,7 @@ from grader.author.trials import share_in
 from grader.build import build
 from grader.catalog import load_catalog
 from grader.inputs import memory_for
-from grader.puzzle import Case, Part, shape_of
+from grader.puzzle import Case, Part, f16, shape_of
 from tests.conftest import SEED
 from tests.gpu.attention import COPY_FLOORS, FLASH_FLOORS, last_head
 from tests.gpu.ceilings import ADD, COPY, READ, SOURCE, SUMS, ceiling_of
@@ -40,7 +40,7 @@ def test_attention_is_held_against_pytorch_without_a_mask_and_with_one() -> None
         part = PARTS[name]
         sizes = part.bench.params
         assert (sizes["q_len"], sizes["causal"]) == (sizes["k_len"], 0)
-        assert part.buffers[0].dtype.name == "f16"
+        assert part.buffers[0].dtype == f16
     assert set(COPY_FLOORS) <= set(PARTS)
 
 

@@ -10,7 +10,23 @@ import torch
 
 from grader.compare import Comparison, compare, reference_results
 from grader.inputs import GENERATORS, derived_seed, draw_inputs, memory_for, poisoned
-from grader.puzzle import Case, In, InOut, Out, Part, PuzzleError, Scalar, Tolerance, Work, bf16, f16, f32, f64, i32
+from grader.puzzle import (
+    Case,
+    DTypeBy,
+    In,
+    InOut,
+    Out,
+    Part,
+    PuzzleError,
+    Scalar,
+    Tolerance,
+    Work,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i32,
+)
 
 CASE = Case(n=64)
 
@@ -90,6 +106,7 @@ def test_generators_are_what_their_names_say() -> None:
     assert beyond.half().isinf().all()
     assert beyond.square().isfinite().all()
     assert drawn(a="not_a_number")["a"].isnan().all()
+    assert (drawn(a="zeros")["a"] == 0).all()
     integers = drawn(a="integers")["a"]
     assert torch.equal(integers, integers.round())
 
@@ -143,6 +160,21 @@ def test_constant_rows_are_constant() -> None:
     rows = draw_inputs(part, CASE, 1)["a"]
     assert (rows == rows[:, :1]).all()
     assert len(set(rows[:, 0].tolist())) > 60
+
+
+@pytest.mark.parametrize(("chosen", "largest"), [(0, torch.finfo(torch.float32).max), (1, 65_504.0)])
+def test_what_a_scalar_makes_of_a_buffer_is_drawn_and_compared_as_such(chosen: int, largest: float) -> None:
+    kind = DTypeBy("dtype", (f32, f16))
+    part = sum_part(
+        params=[InOut("a", kind, "n"), In("b", kind, "n"), Scalar("n", i32), Scalar("dtype", i32)],
+        groups={"all": [Case(n=64, dtype=0)]},
+        bench=Case(n=64, dtype=0),
+    )
+    case = Case(n=64, dtype=chosen)
+    inputs = {name: torch.full_like(tensor, largest) for name, tensor in draw_inputs(part, case, 1).items()}
+    too_large = torch.full_like(inputs["a"], math.inf)
+    assert judged(part, too_large, inputs, case).wrong == 0
+    assert judged(part, inputs["a"], inputs, case).wrong == 64
 
 
 def test_an_unknown_generator_is_the_authors_mistake() -> None:

@@ -7,8 +7,17 @@ from typing import Any
 
 import pytest
 
-from grader.evidence import CaseEvidence, Evidence, Goal, Shortfall
-from grader.goals import coalesced, no_bank_conflicts, reads_at_most, reuse, tensor_cores, writes_results_only
+from grader.evidence import CaseEvidence, Evidence, Goal, LaunchFact, Shortfall
+from grader.goals import (
+    coalesced,
+    kernel_chosen,
+    no_bank_conflicts,
+    reads_at_most,
+    reuse,
+    tensor_cores,
+    wide_accesses,
+    writes_results_only,
+)
 from grader.puzzle import Case, Work
 
 Lines = Mapping[int, Mapping[str, Any]]
@@ -217,6 +226,39 @@ def test_coalesced_may_look_at_loads_alone() -> None:
     assert missed(coalesced(), (1024, {5: loads(8), 7: stores})) is not None
     assert missed(coalesced(only="load"), (1024, {5: loads(8), 7: stores})) is None
     assert missed(coalesced(only="load"), (1024, {5: loads(8, sectors=32)})) is not None
+
+
+# ---- the width of accesses ----
+
+
+@pytest.mark.parametrize(("narrow", "bytes_a_lane", "reached"), [(10, 4, True), (11, 4, False), (0, 16, False)])
+def test_nine_in_ten_accesses_are_as_wide_as_asked_for_or_wider(narrow: int, bytes_a_lane: int, reached: bool) -> None:
+    lines = {7: loads(50, bytes_a_lane=4), 8: loads(50 - narrow, bytes_a_lane=8)}
+    lines |= {9: loads(narrow, bytes_a_lane=2)} if narrow else {}
+    shortfall = missed(wide_accesses("load", bytes_a_lane=bytes_a_lane), (1024, lines))
+    assert (shortfall is None) is reached
+    if narrow and shortfall is not None:
+        assert shortfall.line == 9
+        assert shortfall.sentence == "11 % of the loads move fewer than 4 bytes a lane."
+
+
+# ---- the kernel chosen ----
+
+
+def launched(kernel: str, n: int, **offset: int) -> CaseEvidence:
+    launch = LaunchFact(f"_Z{len(kernel)}{kernel}Pfi", (1, 1, 1), (32, 1, 1), 0, 12)
+    return CaseEvidence("group", Case(n=n, offset=offset), [launch], {}, {})
+
+
+def test_every_launch_of_a_case_is_of_the_kernel_that_fits() -> None:
+    goal = kernel_chosen(lambda case: "plain" if case.params["n"] % 2 or case.offset else "pairs")
+    nothing_to_do = CaseEvidence("empty", Case(n=0), (), {}, {})
+    right = [launched("pairs", 4), launched("plain", 3), launched("plain", 4, x=2), nothing_to_do]
+    assert goal.check(Evidence(right, {})) is None
+    shortfall = goal.check(Evidence([*right, launched("pairs", 1002, x=2)], {}))
+    assert isinstance(shortfall, Shortfall)
+    assert shortfall.line == 12
+    assert shortfall.sentence == "For n = 1,002, x moved by 2 bytes it is pairs, not plain."
 
 
 # ---- as written and as compiled ----

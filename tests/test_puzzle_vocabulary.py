@@ -11,6 +11,7 @@ import pytest
 
 from grader.puzzle import (
     Case,
+    DTypeBy,
     In,
     InOut,
     Mistake,
@@ -24,6 +25,7 @@ from grader.puzzle import (
     Workspace,
     buffer_bytes,
     call_by_name,
+    dtype_of,
     element_count,
     f16,
     f32,
@@ -107,6 +109,50 @@ def test_a_float_argument_is_the_single_precision_number_that_the_entry_receives
     )
     _, eps, _ = entry_arguments(part, Case(eps=1e-5))
     assert eps.value == 9.999999747378752e-06
+
+
+BY_DTYPE = DTypeBy("dtype", (f32, f16))
+
+
+def scaled_part(**changes: Any) -> Part:
+    return make_part(
+        params=[InOut("w", BY_DTYPE, "n"), In("x", BY_DTYPE, "n"), Scalar("n", i32), Scalar("dtype", i32)],
+        reference=lambda w, x: w * x,
+        bench=Case(n=4, dtype=1),
+        work=lambda n: Work(n, n),
+        **{"groups": {"floats": [Case(n=3, dtype=0)], "halves": [Case(n=3, dtype=1, offset={"x": 2})]}, **changes},
+    )
+
+
+def test_a_scalar_may_choose_what_a_buffer_holds() -> None:
+    part = scaled_part()
+    for case, dtype, size in zip(part.cases(), (f32, f16), (12, 6), strict=True):
+        assert [dtype_of(buffer, case.params) for buffer in part.buffers] == [dtype, dtype]
+        assert [argument.value for argument in entry_arguments(part, case)[:2]] == [size, size]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"groups": {"all": [Case(n=3, dtype=2)]}}, "w: dtype is 0 to 1, not 2"),
+        ({"groups": {"all": [Case(n=3, dtype=-1)]}}, "w: dtype is 0 to 1, not -1"),
+        ({"groups": {"all": [Case(n=3, dtype=0, offset={"x": 2})]}}, "offset 2 of x"),
+    ],
+)
+def test_a_case_that_chooses_no_type_or_places_another_is_refused(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(PuzzleError, match=told):
+        scaled_part(**changes)
+
+
+def test_only_what_comes_with_values_leaves_its_type_to_a_scalar() -> None:
+    with pytest.raises(PuzzleError, match="y is no input, and its type depends on a scalar"):
+        make_part(
+            params=[Out("y", BY_DTYPE, "n"), Scalar("n", i32), Scalar("dtype", i32)],
+            reference=lambda n: n,
+            groups={"all": [Case(n=3, dtype=0)]},
+            bench=Case(n=3, dtype=0),
+            work=lambda n: Work(n, n),
+        )
 
 
 def test_functions_get_what_they_name() -> None:

@@ -12,7 +12,7 @@ import torch
 
 from grader.compare import compare
 from grader.explain import Observation, sentence
-from grader.inputs import TORCH_TYPES
+from grader.inputs import torch_type
 from grader.puzzle import Buffer, Case, Part, element_count
 from grader.trial import Ran, Trial
 from grader.verdict import Stage
@@ -46,7 +46,7 @@ class AnswerTrial(Trial):
         (buffer,) = self.part.results
         first, second = (self._answers(buffer, left) for left in self.host)
         compared = compare(self.part, self.case, {}, {buffer.name: first}).buffers[0]
-        unset = [index for index in range(len(first)) if _is_unset(buffer, index, self.host)]
+        unset = [index for index in range(len(first)) if _is_unset(first.itemsize, index, self.host)]
         seen = [_unset(buffer, unset)] if unset else []
         reads = self.part.answers() if self.part.answers is not None else ()
         text = self.build.source.read_text(encoding="utf-8", errors="replace")
@@ -60,12 +60,12 @@ class AnswerTrial(Trial):
 
     def _answers(self, buffer: Buffer, left: bytes) -> torch.Tensor:
         count = element_count(buffer, self.case.params)
-        return torch.frombuffer(bytearray(left), dtype=TORCH_TYPES[buffer.dtype.name], count=count)
+        return torch.frombuffer(bytearray(left), dtype=torch_type(buffer, self.case.params), count=count)
 
 
-def _is_unset(buffer: Buffer, index: int, host: Sequence[bytes]) -> bool:
-    """Whether the element still holds what was there before each of the calls."""
-    at, size = index * buffer.dtype.bytes, buffer.dtype.bytes
+def _is_unset(size: int, index: int, host: Sequence[bytes]) -> bool:
+    """Whether the element, of `size` bytes, still holds what was there before each of the calls."""
+    at = index * size
     return all(left[at : at + size] == bytes([poison] * size) for left, poison in zip(host, _POISONS, strict=True))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from grader.catalog import Located, LocatedPuzzle, UsageError
 from grader.check import Submission
 from grader.own_parts import parts_beside, used_parts
-from grader.puzzle import Case, Number, Part, PuzzleError, Scalar, shape_of
+from grader.puzzle import Case, Number, Part, PuzzleError, Scalar, buffer_bytes
 
 _LARGEST_SOURCE = 1 << 20  # bytes; a part is about 80 lines
 
@@ -95,7 +95,7 @@ def chosen_cases(part: Part, text: str) -> Sequence[tuple[str, Case]]:
     case = Case.of({**first.params, **given})
     try:
         for buffer in part.buffers:
-            shape_of(buffer, case.params)
+            buffer_bytes(buffer, case.params)
     except PuzzleError as error:
         raise UsageError(f"--case {text} cannot be: {error}") from None
     return [("--case", case)]

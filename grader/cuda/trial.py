@@ -145,7 +145,7 @@ def _poison(buffer: Buffer, run: int) -> str:
 def _still_poisoned(buffer: Buffer, got: torch.Tensor, run: int) -> dict[str, Any]:
     if buffer.role != "out":
         return {"count": 0, "first": 0, "ranges": []}
-    words = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[buffer.dtype.bytes]
+    words = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[got.itemsize]
     pattern = int.from_bytes(bytes.fromhex(_poison(buffer, run)), "little", signed=True)
     left = got.reshape(-1).view(words) == pattern
     count = int(left.sum())

@@ -6,25 +6,26 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
 from grader.explain import sentence
-from grader.inputs import TORCH_TYPES
+from grader.inputs import torch_type
 from grader.op.errors import EntryMisused
 from grader.puzzle import Buffer, Part, PuzzleError, Scalar, Workspace, shape_of
+
+Wanted: TypeAlias = tuple[torch.dtype, tuple[int, ...]]
 
 _MOST_SIZES = 256  # that are remembered
 
 
 @dataclass(frozen=True)
 class TensorParameter:
-    """A parameter that is a buffer: its place among the arguments, and what the tensor has to be."""
+    """A parameter that is a buffer: its place among the arguments, and what may be done to the tensor."""
 
     place: int
     buffer: Buffer
-    dtype: torch.dtype
     initialised: bool
     writable: bool
     may_be_larger: bool
@@ -39,7 +40,6 @@ class Arguments:
             TensorParameter(
                 place,
                 param,
-                TORCH_TYPES[param.dtype.name],
                 param.is_read,
                 param.role != "in",
                 isinstance(param, Workspace),
@@ -48,7 +48,7 @@ class Arguments:
             if isinstance(param, Buffer)
         ]
         self.scalars = [(place, param) for place, param in enumerate(part.params) if isinstance(param, Scalar)]
-        self._shapes: dict[tuple[int | float, ...], list[tuple[int, ...]]] = {}
+        self._wanted: dict[tuple[int | float, ...], list[Wanted]] = {}
 
     def words(self, arguments: Sequence[Any]) -> tuple[list[int | float], torch.device | None]:
         """Numbers as they are, the addresses of the tensors, and their device; None where there are none.
@@ -62,16 +62,17 @@ class Arguments:
             words[place] = self._number(scalar, arguments[place])
         numbers = tuple(words[place] for place, _ in self.scalars)
         device: torch.device | None = None
-        for given, shape in zip(self.tensors, self._shapes.get(numbers) or self._shapes_for(numbers), strict=True):
+        wanted = self._wanted.get(numbers) or self._wanted_for(numbers)
+        for given, (dtype, shape) in zip(self.tensors, wanted, strict=True):
             tensor = arguments[given.place]
             if (
                 not isinstance(tensor, torch.Tensor)
-                or tensor.dtype is not given.dtype
+                or tensor.dtype is not dtype
                 or not tensor.is_contiguous()
                 or tensor.shape != shape
                 or (device is not None and tensor.device != device)
             ):
-                self._look_closer(given, shape, tensor, device)
+                self._look_closer(given, (dtype, shape), tensor, device)
             device = tensor.device
             words[given.place] = tensor.data_ptr()
         return words, device
@@ -89,29 +90,27 @@ class Arguments:
             raise self.misused("too_large", name=scalar.name, value=number, bits=bits)
         return number
 
-    def _shapes_for(self, numbers: tuple[int | float, ...]) -> list[tuple[int, ...]]:
-        """The shape of each tensor for these scalars; remembered, since a training step asks the same again."""
+    def _wanted_for(self, numbers: tuple[int | float, ...]) -> list[Wanted]:
+        """Type and shape of each tensor for these scalars; remembered, since a training step asks the same again."""
         params = {scalar.name: value for (_, scalar), value in zip(self.scalars, numbers, strict=True)}
         try:
-            shapes = [shape_of(given.buffer, params) for given in self.tensors]
+            wanted = [(torch_type(one.buffer, params), shape_of(one.buffer, params)) for one in self.tensors]
         except PuzzleError as error:
             raise self.misused("size", reason=str(error)) from None
-        if len(self._shapes) >= _MOST_SIZES:
-            self._shapes.clear()
-        self._shapes[numbers] = shapes
-        return shapes
+        if len(self._wanted) >= _MOST_SIZES:
+            self._wanted.clear()
+        self._wanted[numbers] = wanted
+        return wanted
 
-    def _look_closer(
-        self, given: TensorParameter, shape: tuple[int, ...], tensor: Any, device: torch.device | None
-    ) -> None:
+    def _look_closer(self, given: TensorParameter, wanted: Wanted, tensor: Any, device: torch.device | None) -> None:
         """What is wrong with the tensor, if anything: leading dimensions may be joined, a workspace may be larger."""
-        name = given.buffer.name
+        name, (dtype, shape) = given.buffer.name, wanted
         if not isinstance(tensor, torch.Tensor):
             raise self.misused("tensor", name=name, type=type(tensor).__name__)
         if device is not None and tensor.device != device:
             raise self.misused("devices", name=name, device=tensor.device, others=device)
-        if tensor.dtype is not given.dtype:
-            raise self.misused("dtype", name=name, got=_short(tensor.dtype), wanted=_short(given.dtype))
+        if tensor.dtype is not dtype:
+            raise self.misused("dtype", name=name, got=_short(tensor.dtype), wanted=_short(dtype))
         if not tensor.is_contiguous():
             raise self.misused("strided", name=name)
         elements, got = math.prod(shape), tensor.numel()

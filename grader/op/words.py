@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from grader.explain import Observation, sentence
 from grader.findings import Place
 from grader.op.errors import EntryFailed
-from grader.puzzle import Case, Part
+from grader.puzzle import Case, Part, dtype_of
 from grader.record.device import device_for
 from grader.record.limits import cooperative_refusal, judge
 
@@ -42,17 +42,18 @@ def _findings(build: Build, part: Part, case: Case, outcome: Outcome) -> Iterato
 
     place = Place(part, part.name, build.source.name, build.source, case)
     text = build.source.read_text(encoding="utf-8", errors="replace")
+    sizes = {buffer.name: dtype_of(buffer, case.params).bytes for buffer in part.buffers}
     log = log_of(outcome.log, build.host_lines, text)
     for event in log.events:
-        for seen in _seen(event, build, part, text, handled=outcome.code == 0 and event.looked):
+        for seen in _seen(event, build, sizes, text, handled=outcome.code == 0 and event.looked):
             yield place.finding(seen)
 
 
-def _seen(event: Event, build: Build, part: Part, text: str, *, handled: bool) -> Iterator[Observation]:
+def _seen(event: Event, build: Build, sizes: Mapping[str, int], text: str, *, handled: bool) -> Iterator[Observation]:
     fields = event.fields
     match event.kind:
         case "report":
-            yield from _of_kernel(event, build, part, text)
+            yield from _of_kernel(event, build, sizes, text)
         case "refused" if not handled:
             facts = {"variant": "said", "error": fields["name"], "reason": _refusal(fields, build)}
             yield Observation("launch_error", event.line, fields["kernel"], facts=facts)
@@ -66,7 +67,7 @@ def _seen(event: Event, build: Build, part: Part, text: str, *, handled: bool) -
             yield Observation("unsupported", event.line, fields["kernel"], facts=facts)
 
 
-def _of_kernel(event: Event, build: Build, part: Part, text: str) -> Iterator[Observation]:
+def _of_kernel(event: Event, build: Build, sizes: Mapping[str, int], text: str) -> Iterator[Observation]:
     from grader.simt.early_return import without_early_returns
     from grader.simt.findings import Budgets, device_findings
     from grader.simt.shared_variables import with_variables
@@ -75,7 +76,6 @@ def _of_kernel(event: Event, build: Build, part: Part, text: str) -> Iterator[Ob
 
     report: dict[str, Any] = event.fields["report"]
     raw = without_early_returns(report["findings"], text)
-    sizes = {buffer.name: buffer.dtype.bytes for buffer in part.buffers}
     found = device_findings([report | {"findings": raw}], [event.line], sizes, Budgets(_WARP_BUDGET, 0))
     for finding in with_variables(found, lowered_program(build)):
         yield from_device(finding)

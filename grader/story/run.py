@@ -19,7 +19,7 @@ from grader.explain import Observation
 from grader.facts import launch_facts
 from grader.findings import Place
 from grader.prelude import UsedSource
-from grader.puzzle import Case, Part, buffer_bytes, element_count
+from grader.puzzle import Case, Part, buffer_bytes, dtype_of, element_count
 from grader.simt.execution import Watch
 from grader.simt.lower import lower
 from grader.simt.machine import MachineError
@@ -147,7 +147,7 @@ class StoryTrial(Trial):
         stored, block, thread = self._nearest_writer(result, name, index)
         if block is None or thread is None:
             return None
-        place = (name, stored * wrong.buffer.dtype.bytes)
+        place = (name, stored * dtype_of(wrong.buffer, self.case.params).bytes)
         return _Failure(run, None, element, block, thread, None if stored == index else stored, place)
 
     def _nearest_writer(self, result: RunResult, name: str, index: int) -> tuple[int, int | None, int | None]:
@@ -177,7 +177,7 @@ class StoryTrial(Trial):
         sizes = {buffer.name: buffer_bytes(buffer, params) for buffer in self.part.buffers}
         shared = next((function.shared for function in self.lowered.functions if function.name == kernel), ())
         return Names(
-            buffers={buffer.name: buffer.dtype.name for buffer in self.part.buffers},
+            buffers={buffer.name: dtype_of(buffer, params).name for buffer in self.part.buffers},
             addresses={buffer.name: (buffer.address, sizes[buffer.name]) for buffer in self.plan.buffers},
             shared=[(variable.name, variable.offset, variable.size) for variable in shared],
             variables=self.debugged.variables,

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Any
 
-from grader.puzzle import Part, call_by_name
+from grader.puzzle import Part, call_by_name, dtype_of
 
 # What a solution has to reach, as a share of PyTorch's speed on the same product in the same run.
 PRODUCT_FLOORS = {
@@ -30,7 +30,7 @@ def product_of(part: Part) -> tuple[str, int, int, int] | None:
     sizes = part.bench.params
     if not {"M", "N", "K"} <= set(sizes):
         return None
-    return _TYPES[part.buffers[0].dtype.name], int(sizes["M"]), int(sizes["N"]), int(sizes["K"])
+    return _TYPES[dtype_of(part.buffers[0], sizes).name], int(sizes["M"]), int(sizes["N"]), int(sizes["K"])
 
 
 def measured_product(product: tuple[str, int, int, int]) -> dict[str, Any]:
