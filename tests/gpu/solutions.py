@@ -49,6 +49,7 @@ FLOORS = {
     "col_sum": 0.80,
     "rmsnorm_vec": 0.90,
     "rmsnorm_f16": 0.85,
+    "sgd_f16_half2": 0.90,
 }
 
 
