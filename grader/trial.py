@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 DEVICE = "software"
 ORDERS = ("forward", "shuffled", "reverse")
+_MOST_ASKED = 64  # elements of which it is asked who wrote them
 _ALL_ORDERS = 1 << 14  # threads of a plan: a larger one runs in the first two, so that nobody waits for the third
 _LEAST_BUDGET, _LEAST_LAUNCH_BUDGET, _BUDGET_PER_OPERATION = 1 << 20, 1 << 24, 16
 
@@ -134,8 +135,9 @@ class Trial:
         unwritten = [] if found else self._never_written(result, ran.pattern)
         if found or unwritten:
             ran.observations, ran.stage = found or unwritten, Stage.run if found else Stage.compare
-        elif comparison.wrong:
-            ran.observations, ran.stage = [self._wrong(comparison, result)], Stage.compare
+        elif wrong is not None:
+            seen = self._left_alone(wrong, inputs, result, ran.pattern) or self._wrong(wrong, result)
+            ran.observations, ran.stage = [seen], Stage.compare
         ran.result = self.result(comparison, passed=not ran.observations, pattern=ran.pattern)
 
     def _with_late_memset(self, seen: Observation) -> Observation:
@@ -180,9 +182,23 @@ class Trial:
             other = launched
         return Observation("never_written", line, kernel, None, None, name, first, other, count, facts)
 
-    def _wrong(self, comparison: Comparison, result: RunResult) -> Observation:
-        worst = comparison.first_wrong()
-        assert worst is not None  # the caller counted wrong elements
+    def _left_alone(
+        self, worst: BufferComparison, inputs: Mapping[str, torch.Tensor], result: RunResult, pattern: Pattern | None
+    ) -> Observation | None:
+        """Of a result that comes with values: its wrong elements, if nobody has written any of them."""
+        name, places = worst.buffer.name, worst.wrong.nonzero().flatten()
+        if worst.buffer.role != "inout" or not result.tells_writers:
+            return None
+        asked = {*places[:: max(1, len(places) // _MOST_ASKED)].tolist(), int(places[-1])}
+        changed = (worst.got != inputs[name].flatten())[places]
+        if bool(changed.any()) or any(set(result.writer(name, element)) != {None} for element in asked):
+            return None
+        summary = {"count": len(places), "first": int(places[0])}
+        place = pattern.place if pattern is not None and pattern.key == "equals_input" else pattern
+        seen = self._unwritten(worst.buffer, summary, result, place)
+        return replace(seen, facts={"why": "kept", **seen.facts})
+
+    def _wrong(self, worst: BufferComparison, result: RunResult) -> Observation:
         kind, first, count = "wrong_values", worst.first, worst.count
         not_a_number = worst.not_a_number
         if bool(not_a_number.any()):

@@ -83,7 +83,9 @@ class CudaTrial(Trial):
         run: int,
     ) -> None:
         unwritten = {buffer.name: _still_poisoned(buffer, memory[buffer.name], run) for buffer in self.part.results}
-        seen = RunResult(findings=[], counters={}, unwritten=unwritten, writer=lambda _buffer, _element: NOBODY)
+        seen = RunResult(
+            findings=[], counters={}, unwritten=unwritten, writer=lambda _buffer, _element: NOBODY, tells_writers=False
+        )
         self._judge(ran, seen, comparison, inputs)
 
     def _blame(self, ran: Ran, failed: ReplayFailed) -> None:

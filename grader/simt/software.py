@@ -60,13 +60,14 @@ class RunResult:
     region, offset in bytes, write, and value as hexadecimal bytes. `origins` are the instructions that made a NaN of
     values that were none, where that was asked for: line, op, block, thread and operands of the first time; the n-th
     of them is n in the payload of the NaNs that came of it. `moved` are the bytes of `counters.moved`, of memory that
-    the entry allocates no more than all of it.
+    the entry allocates no more than all of it. `tells_writers` is False of a run on a real GPU.
     """
 
     findings: list[DeviceFinding]
     counters: dict[str, Any]
     unwritten: dict[str, dict[str, Any]]
     writer: Callable[[str, int], Writer]
+    tells_writers: bool = True
     printed: str = ""
     seconds: float = 0.0
     trace: list[dict[str, Any]] = field(default_factory=list)

@@ -7,8 +7,7 @@ from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Part, Puzzle, Scala
 
 LR = 0.1
 LARGE = 300_007  # a prime, more than 1,024 blocks of 256
-FAR = (1 << 30) + 3  # floats: offsets past 2^31 and 2^32 bytes
-MOST = (1 << 31) - 1  # the largest int
+FAR, FAR_HALVES = (1 << 30) + 3, (3 << 29) + 1  # offsets past 2^31 bytes
 F32, F16 = 0, 1  # dtype
 
 
@@ -96,18 +95,23 @@ def moved(w, g):
     return {"offset": {"w": w, "g": g}}
 
 
+def whole_numbers(*values, **more):
+    """Nothing is rounded, not even in half: what is wrong here has another weight, or another gradient."""
+    return sizes(*values, lr=0.125, **filled("integers", "integers"), **more)
+
+
 def small_rates(**more):
     """Rates that are 0 as a half, or have few bits there, with gradients that make something of them."""
     return [
         *sizes(1000, lr=1e-8, **filled("denormals", "overflowing_half"), **more),
         *sizes(1000, lr=2.5e-8, **filled("denormals", "overflowing_half"), **more),
-        *sizes(1000, lr=1e-6, **filled("small", "overflowing_half"), **more),
+        *sizes(1000, lr=1e-6, **filled("denormals", "overflowing_half"), **more),
     ]
 
 
 def cancelling(**more):
     """A product that is nearly the weight: what is left shows every bit of the rate and of the product."""
-    return sizes(1000, lr=-1.0003, **filled("normal", "cancelling"), **more)
+    return sizes(1000, lr=-1.0007, **filled("normal", "cancelling"), **more)
 
 
 def beyond_half(**more):
@@ -171,7 +175,6 @@ MISTAKES = [
     ),
 ]
 MISTAKES_IN_HALF = [
-    *MISTAKES,
     Mistake(
         "the rate had been rounded to a half",
         lambda w, g, lr: w - as_half(lr) * g,
@@ -188,6 +191,7 @@ MISTAKES_IN_HALF = [
         lambda w, g, lr: w - (as_half(lr) * g).half().double(),
         why="Turn both halves into floats first, subtract and multiply floats, and round the result once.",
     ),
+    *MISTAKES,
 ]
 MISTAKES_WITH_MOMENTUM = [
     Mistake(
@@ -288,15 +292,15 @@ puzzle = Puzzle(
             reference=stepped,
             sampled=elements,
             groups={
-                "full blocks": sizes(1024, 2048, 65_536),
-                "ragged end": sizes(257, 1, 255, 1021, 4095),
+                "full blocks": whole_numbers(1024, 2048, 65_536),
+                "ragged end": whole_numbers(257, 1, 255, 1021, 4095),
                 **IN_HALF,
                 "unaligned": [*sizes(1000, 33, **moved(2, 6)), *sizes(1000, **moved(0, 2))],
                 "large": sizes(LARGE),
                 "empty": sizes(0),
             },
-            bench=Case(n=1 << 29, lr=LR),
-            far=Case(n=MOST, lr=LR),
+            bench=Case(n=1 << 28, lr=LR),
+            far=Case(n=FAR_HALVES, lr=LR),
             work=lambda n: Work(bytes=6 * n, flops=2 * n),
             tolerance=HALF,
             lesson="Half in memory, float in registers, one rounding.",
@@ -309,15 +313,15 @@ puzzle = Puzzle(
             reference=stepped,
             sampled=elements,
             groups={
-                "full blocks": sizes(2048, 65_536),
-                "ragged end": sizes(1024, 2, 4, 254, 258, 1022, 2046, 2050, 4098),
+                "full blocks": whole_numbers(2048, 65_536),
+                "ragged end": whole_numbers(1024, 2, 4, 254, 258, 1022, 2046, 2050, 4098),
                 **IN_HALF,
                 "4 bytes further": [*sizes(1000, 34, **moved(4, 8)), *sizes(1000, **moved(0, 12))],
                 "large": sizes(LARGE - 1),
                 "empty": sizes(0),
             },
             bench=Case(n=1 << 29, lr=LR),
-            far=Case(n=MOST - 1, lr=LR),
+            far=Case(n=FAR_HALVES + 1, lr=LR),
             work=lambda n: Work(bytes=6 * n, flops=2 * n),
             tolerance=HALF,
             lesson="Two halves an access, and a rate that stays a float.",
@@ -352,8 +356,8 @@ puzzle = Puzzle(
                 "large": [*sizes(LARGE, dtype=F32), *sizes(LARGE, LARGE - 1, dtype=F16)],
                 "empty": [*sizes(0, dtype=F32), *sizes(0, dtype=F16)],
             },
-            bench=Case(n=1 << 29, lr=LR, dtype=F16),
-            far=Case(n=MOST, lr=LR, dtype=F16),
+            bench=Case(n=1 << 28, lr=LR, dtype=F16),
+            far=Case(n=FAR_HALVES, lr=LR, dtype=F16),
             work=lambda n, dtype: Work(bytes=(6 if dtype == F16 else 12) * n, flops=2 * n),
             tolerance=BY_TYPE,
             lesson="The kernel that fits: by type, number and address.",
@@ -387,8 +391,8 @@ puzzle = Puzzle(
                     1000, lr=2.5e-8, dtype=F16, inputs={"w": "denormals", "g": "overflowing_half"}
                 ),
                 "hard numbers": [
-                    *with_momentum(1000, lr=-1.0003, dtype=F16, inputs={"g": "cancelling", "velocity": "small"}),
-                    *with_momentum(1000, lr=-1.0003, inputs={"g": "cancelling", "velocity": "small"}),
+                    *with_momentum(1000, lr=-1.0007, dtype=F16, inputs={"g": "cancelling", "velocity": "small"}),
+                    *with_momentum(1000, lr=-1.0007, inputs={"g": "cancelling", "velocity": "small"}),
                     *with_momentum(1000, inputs={"w": "mixed_magnitudes", "g": "mixed_magnitudes"}),
                     *with_momentum(1000, inputs=dict.fromkeys(("w", "g", "velocity"), "denormals")),
                 ],
@@ -399,7 +403,7 @@ puzzle = Puzzle(
                 "large": with_momentum(LARGE, dtype=F16),
                 "empty": with_momentum(0),
             },
-            bench=with_momentum(1 << 28, dtype=F16)[0],
+            bench=with_momentum(1 << 27, dtype=F16)[0],
             far=with_momentum(FAR)[0],
             work=lambda n, dtype: Work(bytes=(14 if dtype == F16 else 20) * n, flops=6 * n),
             tolerance=WITH_MOMENTUM,

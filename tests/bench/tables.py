@@ -141,6 +141,7 @@ TABLES: tuple[tuple[str, str, str, Table], ...] = (
         SOLUTIONS,
         solved_streams("6.1", "6.2", "6.3", "6.4", "6.5", "6.6", "6.7"),
     ),
+    ("puzzles/puzzle_09_sgd/README.md", "parts", "results/h200/sgd.json", solved_streams("9.3")),
 )
 
 

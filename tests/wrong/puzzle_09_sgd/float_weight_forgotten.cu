@@ -1,0 +1,13 @@
+// sgd_f32: the step alone is stored, and the weight is gone
+#include <cuda_runtime.h>
+
+__global__ void sgd_step_f32_kernel(float* w, const float* g, float lr, int n) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) w[i] = -lr * g[i];
+}
+
+extern "C" cudaError_t sgd_f32(float* w, const float* g, float lr, int n, cudaStream_t stream) {
+    if (n == 0) return cudaSuccess;
+    sgd_step_f32_kernel<<<(n + 255) / 256, 256, 0, stream>>>(w, g, lr, n);
+    return cudaGetLastError();
+}
