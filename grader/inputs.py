@@ -120,6 +120,11 @@ def _cancelling(drawing: Drawing) -> torch.Tensor:
     return rows.flatten() * nearly_one
 
 
+def _alike(drawing: Drawing) -> torch.Tensor:
+    """Close to the input of the same size drawn before it: their difference is far smaller than either."""
+    return -_cancelling(drawing)
+
+
 def _negative(drawing: Drawing) -> torch.Tensor:
     """All below 0, most between -3 and 0: a maximum that begins at 0 is larger than any of them."""
     return -drawing.normal().abs() - 2.0**-10
@@ -197,6 +202,7 @@ GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
     "constant_rows": _constant_rows,
     "denormals": _denormals,
     "cancelling": _cancelling,
+    "alike": _alike,
     "negative": _negative,
     "small": _small,
     "overflowing_half": _overflowing_half,

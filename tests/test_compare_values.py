@@ -93,6 +93,8 @@ def test_generators_are_what_their_names_say() -> None:
     assert (denormals != 0).all()
     cancelling = drawn(b="cancelling")
     assert ((cancelling["a"] + cancelling["b"]).abs() <= 1e-4 * cancelling["a"].abs()).all()
+    alike = drawn(b="alike")
+    assert ((alike["a"] - alike["b"]).abs() <= 1e-4 * alike["a"].abs()).all()
     assert drawn(a="mixed_magnitudes")["a"].abs().max() > 1e5
     assert drawn(a="minus_infinity_mask")["a"].isinf().any()
     negative = drawn(a="negative")["a"]

@@ -111,13 +111,15 @@ def small_rates(**more):
 
 def cancelling(**more):
     """A product that is nearly the weight: what is left shows every bit of the rate and of the product."""
-    return sizes(1000, lr=-1.0007, **filled("normal", "cancelling"), **more)
+    return sizes(1000, lr=1.0007, **filled("normal", "alike"), **more)
 
 
 def beyond_half(**more):
     """Products past 65,504: with results that come back below it, and results that are infinite."""
-    large = filled("overflowing_half", "cancelling")
-    return [*sizes(1000, lr=-8.9, **large, **more), *sizes(1000, lr=8.9, **large, **more)]
+    return [
+        *sizes(1000, lr=8.9, **filled("overflowing_half", "alike"), **more),
+        *sizes(1000, lr=8.9, **filled("overflowing_half", "cancelling"), **more),
+    ]
 
 
 def hard_numbers(**more):
@@ -391,8 +393,8 @@ puzzle = Puzzle(
                     1000, lr=2.5e-8, dtype=F16, inputs={"w": "denormals", "g": "overflowing_half"}
                 ),
                 "hard numbers": [
-                    *with_momentum(1000, lr=-1.0007, dtype=F16, inputs={"g": "cancelling", "velocity": "small"}),
-                    *with_momentum(1000, lr=-1.0007, inputs={"g": "cancelling", "velocity": "small"}),
+                    *with_momentum(1000, lr=1.0007, dtype=F16, inputs={"g": "alike", "velocity": "small"}),
+                    *with_momentum(1000, lr=1.0007, inputs={"g": "alike", "velocity": "small"}),
                     *with_momentum(1000, inputs={"w": "mixed_magnitudes", "g": "mixed_magnitudes"}),
                     *with_momentum(1000, inputs=dict.fromkeys(("w", "g", "velocity"), "denormals")),
                 ],
