@@ -12,7 +12,8 @@
 
 #include <cstdint>
 
-constexpr unsigned threads = 256, of_thread = 4, of_block = 2 * of_thread * threads;
+constexpr unsigned threads = 256, of_thread = 4;                         // pairs
+[[maybe_unused]] constexpr unsigned of_block = 2 * of_thread * threads;  // halves
 
 __global__ void sgd_step_f32_kernel(float* w, const float* __restrict__ g, float lr, int n) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -44,6 +45,7 @@ inline unsigned blocks(unsigned elements, unsigned of_each) {
 }
 
 extern "C" cudaError_t sgd_step(void* w, const void* g, float lr, int n, int dtype, cudaStream_t stream) {
+    (void)lr, (void)dtype, (void)stream;  // no warning before your code uses them
     if (n == 0) return cudaSuccess;
     [[maybe_unused]] float* const w_f32 = static_cast<float*>(w);
     [[maybe_unused]] const float* const g_f32 = static_cast<const float*>(g);
