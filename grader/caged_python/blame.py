@@ -60,6 +60,10 @@ class Blame:
             return None
         return InvalidGradient(names[int(found[1])], found[2], found[3], self.gradient(int(found[1])))
 
+    def of_autograd(self, message: str) -> int | None:
+        """Where an error is told that autograd itself raises, as of a wrong number of gradients."""
+        return self.backward() if "returned an incorrect number of gradients" in message else self.function()
+
     def _returned(self, name: str) -> int | None:
         found = self._last_return(name)
         return found.lineno if found is not None else None

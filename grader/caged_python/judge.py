@@ -317,7 +317,8 @@ class _PythonCheck(Notes):
                 return _Wrong("compile_error", "syntax", line, words=raised.message)
             case "PermissionError" | "SystemExit":
                 return _Wrong("forbidden_call", "forbidden", line, type=raised.type, words=raised.message)
-        return _Wrong("host_crash", "raised", line or self.blame.function(), type=raised.type, words=raised.message)
+        line = line or self.blame.of_autograd(raised.message)
+        return _Wrong("host_crash", "raised", line, type=raised.type, words=raised.message)
 
     def _tell(self, wrong: _Wrong) -> None:
         facts = {"entry": self.python.entry, **wrong.facts}

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from grader.cooperation import equal_bits
 from grader.goals import coalesced, reuse, writes_results_only
 from grader.puzzle import Beside, Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f32, i32
+from grader.python_part import Call, PythonPart, Source
 
 EPS = 1e-5
 ROWS, COLS, OUT_FEATURES, EPSILON = (
@@ -718,6 +719,53 @@ LAYERNORM_LINEAR_BACKWARD = Part(
     ),
 )
 
+# ---- parts: in Python ----
+
+
+def calls(*values, eps=EPS, **further):
+    sizes = (dict(zip(("batch", "seq", "hidden", "out_features"), value, strict=True)) for value in values)
+    return [Call(**size, eps=eps, **further) for size in sizes]
+
+
+def normed_and_linear(x, ln_weight, ln_bias, linear_weight, linear_bias, eps):
+    centred = x - x.mean(-1, keepdim=True)
+    rstd = ((centred * centred).mean(-1, keepdim=True) + eps).rsqrt()
+    return linear(centred * rstd * ln_weight + ln_bias, linear_weight, linear_bias)
+
+
+TENSORS = ["x", "ln_weight", "ln_bias", "linear_weight", "linear_bias"]
+AUTOGRAD = PythonPart(
+    "autograd",
+    entry="fused_layernorm_linear",
+    uses=["layernorm_linear", "layernorm_linear_backward"],
+    params=[*(Scalar(name, i32) for name in ("batch", "seq", "hidden", "out_features")), EPSILON],
+    tensors=[
+        In("x", f32, "batch", "seq", "hidden"),
+        In("ln_weight", f32, "hidden"),
+        In("ln_bias", f32, "hidden"),
+        In("linear_weight", f32, "out_features", "hidden"),
+        In("linear_bias", f32, "out_features"),
+    ],
+    numbers=["eps"],
+    reference=normed_and_linear,
+    result=Source("layernorm_linear", "y"),
+    gradients={
+        name: Source("layernorm_linear_backward", buffer)
+        for name, buffer in zip(TENSORS, ["dx", "dgamma", "dbeta", "dW", "dbias"], strict=True)
+    },
+    groups={
+        "forward": calls((2, 3, 8, 5), needs=()),
+        "gradients": calls((2, 3, 8, 5), (1, 7, 33, 20)),
+        "some of them": [call for name in TENSORS for call in calls((2, 2, 6, 4), needs=[name])],
+        "another eps": calls((2, 3, 8, 5), eps=0.5),
+        "not contiguous": calls((2, 3, 8, 5), strided=["dy"]) + calls((2, 3, 8, 5), strided=["x"]),
+        "empty": calls((0, 3, 8, 5), needs=()),
+        "training": calls((4, 4, 8, 8), steps=4, rate=0.2),
+    },
+    tolerance=Tolerance(2.0**-14, why="sums of up to 33 terms, each rounded to 24 bits; arithmetic in half has 11"),
+    lesson="torch.autograd.Function: what forward keeps for backward, and training through kernels of one's own.",
+)
+
 puzzle = Puzzle(
     title="LayerNorm + Linear",
     parts=[
@@ -727,5 +775,6 @@ puzzle = Puzzle(
         LINEAR_BACKWARD,
         LAYERNORM_BACKWARD,
         LAYERNORM_LINEAR_BACKWARD,
+        AUTOGRAD,
     ],
 )
