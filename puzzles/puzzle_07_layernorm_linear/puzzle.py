@@ -414,6 +414,11 @@ def mistaken(*, dx=None, sums=None):
 
 MISTAKES_OF_DX = [
     Mistake(
+        "the mean had not been subtracted in n",
+        mistaken(dx=lambda of: of.rstd * (of.g - average(of.g) - of.x * of.rstd * average(of.g * of.x * of.rstd))),
+        why="n is (x - mean) · rstd.",
+    ),
+    Mistake(
         "mean and rstd did not depend on x",
         mistaken(dx=lambda of: of.rstd * of.g),
         why="x also sits in mean and in rstd, which all of the row shares: those are the terms that are subtracted.",
@@ -537,6 +542,17 @@ def with_normed(normed):
     return results
 
 
+def with_dx(wrong):
+    """All gradients, where the norm's were taken of other matrices: a dnormed, and an x."""
+
+    def results(dy, x, gamma, beta, W, mean, rstd):
+        normed = normalised(x, mean, rstd) * gamma + beta
+        names = SimpleNamespace(dy=dy, x=x, normed=normed, dnormed=dy @ W)
+        return *gradients(*wrong(names), gamma, mean, rstd), *through_linear(dy, normed, W)[1:]
+
+    return results
+
+
 MISTAKES_OF_CHAIN = [
     Mistake(
         "dW were dyᵀ · x",
@@ -562,6 +578,21 @@ MISTAKES_OF_CHAIN = [
         "dnormed stood in normed's place",
         with_normed(lambda of: of.dnormed),
         why="Both need a piece of the workspace of their own: rows · cols floats for normed, then as many for dnormed.",
+    ),
+    Mistake(
+        "the norm's gradients were taken of normed",
+        with_dx(lambda of: (of.normed, of.x)),
+        why="What comes back to the norm is dnormed, which `linear_backward` gives as its dinput.",
+    ),
+    Mistake(
+        "the norm's gradients were taken of dy",
+        with_dx(lambda of: (of.dy, of.x)),
+        why="Between dy and the norm lies the linear layer: what comes back to the norm is dnormed.",
+    ),
+    Mistake(
+        "normed stood for x in the norm's gradients",
+        with_dx(lambda of: (of.dnormed, of.normed)),
+        why="`layernorm_backward` makes (x - mean) · rstd by itself, of the x that the norm was given.",
     ),
 ]
 
