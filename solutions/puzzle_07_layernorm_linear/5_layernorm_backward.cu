@@ -2,8 +2,7 @@
 //
 // Why    Each x of a row sits in its own y, and through mean and rstd in all of the row. With g = gamma · dy:
 //            n = (x - mean) · rstd          dx = rstd · (g - the mean of g - n · the mean of g · n)
-//        Both means are over the row. dgamma[c] adds up dy · n down column c, and dbeta[c] dy: as in 6.6, right by
-//        atomics, and by partial sums the same every time.
+//        Both means are over the row. dgamma[c] adds up dy · n down column c, dbeta[c] dy, by partial sums as in 6.6.
 // Given  dy, x and dx [rows, cols], gamma, dgamma and dbeta [cols], cols at least 1; mean and rstd of each row, as 7.1
 //        has saved them; workspace, 512 × cols floats that hold anything; block_sums, two sums at once for every
 //        thread; a launcher. A block has 2 · cols partial sums, sums[c] for dgamma[c] and sums[cols + c] for dbeta[c]:
@@ -16,7 +15,7 @@
 
 #include <algorithm>
 
-constexpr int warp = 32, most_threads = 512, most_blocks = 256, most_near = 4096, ahead = 8;
+constexpr int warp = 32, most_threads = 512, most_blocks = 256, most_near = 4096;
 
 __device__ inline float2 warp_sums(float2 value) {
     for (int offset = warp / 2; offset > 0; offset /= 2)
@@ -50,6 +49,7 @@ __global__ void __launch_bounds__(most_threads, 2)
         [[maybe_unused]] const size_t begin = size_t(row) * cols;
         [[maybe_unused]] const float shift = mean[row], scale = rstd[row];
         // --- your code ---
+        constexpr int ahead = 8;
         float2 means = {0.0f, 0.0f};
         for (int first = threadIdx.x; first < cols; first += ahead * blockDim.x) {
             float d[ahead], w[ahead], v[ahead];
