@@ -276,6 +276,15 @@ WRONG = {
         "",
         "is no tensor that can be read",
     ),
+    "it asks for what there is not": (
+        "ctx.eps = eps",
+        "import os, struct\n"
+        "        said = b'{\"ask\": \"entry\", \"tensors\": [7]}'\n"
+        "        os.write(3, struct.pack('<IQ', len(said), 0) + said)",
+        "host_crash",
+        "",
+        "is no tensor that can be read",
+    ),
 }  # fmt: skip
 
 

@@ -113,7 +113,10 @@ class Session:
         self.began_backward = None
         raw = b"".join(_bytes(tensor) for tensor in tensors)
         answer, came = self._do({**message, "entry": self.entry}, raw, SECONDS)
-        described = [*([answer["result"]] if answer.get("result") else []), *(answer.get("given") or [])]
+        given = answer.get("given") or []
+        if not isinstance(given, list):
+            raise NotATensor
+        described = [*([answer["result"]] if answer.get("result") else []), *given]
         return answer, unpacked(described, came)
 
     def _do(self, message: Mapping[str, Any], raw: bytes, seconds: float) -> tuple[dict[str, Any], bytes]:
@@ -149,14 +152,22 @@ class Session:
         self._talk.say({}, b"".join(_bytes(tensor) for tensor in tensors), seconds=seconds)
 
     def _run(self, asked: Mapping[str, Any], raw: bytes) -> list[torch.Tensor]:
-        described = asked["tensors"]
+        arguments, line = _asked(asked, raw)
+        return self.kernels.run(str(asked.get("entry")), arguments, line)
+
+
+def _asked(asked: Mapping[str, Any], raw: bytes) -> tuple[list[Any], int | None]:
+    """The arguments of an entry that the file calls, and the line; raises NotATensor where they are none."""
+    try:
+        described, line = asked["tensors"], asked.get("line")
         tensors = iter(
             tensor if one.get("contiguous") is True else _strided(tensor)
             for one, tensor in zip(described, unpacked(described, raw), strict=True)
         )
         arguments = [_argument(value, tensors) for value in asked["arguments"]]
-        line = asked.get("line")
-        return self.kernels.run(str(asked["entry"]), arguments, line if isinstance(line, int) else None)
+    except (KeyError, TypeError, ValueError, RuntimeError, StopIteration) as odd:
+        raise NotATensor from odd
+    return arguments, line if isinstance(line, int) else None
 
 
 class _Other:
