@@ -105,6 +105,15 @@ def test_a_case_of_other_sizes_can_be_asked_for(
     assert (case["params"]["hidden"], case["params"]["batch"], case["passed"]) == (100, 3, True)
 
 
+def test_on_a_gpu_it_is_not_judged(
+    course: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(course)
+    assert cli.run(["check", "91.1", "--solution", "--json", "--device", "cuda"]) == 3
+    (part,) = json.loads(capsys.readouterr().out)["parts"]
+    assert (part["state"], part["reason"][:28]) == ("unchecked", "91.1 is judged on the softwa")
+
+
 def test_reset_brings_the_skeleton_back_and_plan_and_debug_say_why_they_do_not(
     course: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

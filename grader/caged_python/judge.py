@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from grader.submission import Options, Submission
 
 DEVICE = "software"
-_LARGEST = 16  # labels
+_MOST_LISTED = 16  # losses of a training
 
 
 def check_python_part(submission: Submission, options: Options, tools: Tools, loading: TorchLoading) -> PartVerdict:
@@ -78,6 +78,9 @@ class _PythonCheck(Notes):
         return self.part
 
     def _judge(self) -> State:
+        if self.options.device == "cuda":
+            self.reason = sentence("python", "no_gpu", facts={"label": self.submission.located.label})
+            return State.unchecked
         self.blame = Blame(self.submission.text())
         kernels = Kernels(self.submission.used, self.tools)
         with Session(kernels, self.submission.source.name, self.python.entry) as session:
@@ -368,4 +371,4 @@ def _number(tensor: torch.Tensor, flat: int) -> str:
 
 
 def _listed(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:.6g}" for value in values[:_LARGEST]) or "none"
+    return ", ".join(f"{value:.6g}" for value in values[:_MOST_LISTED]) or "none"
