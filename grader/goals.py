@@ -99,12 +99,25 @@ def no_redundant_traffic(work: Callable[..., Work]) -> Goal:
             accesses = list(_accesses(judged.counters))
             moved = sum(_SECTOR * counts[f"global_{access}_sectors"] for _, access, counts in accesses)
             if accesses and fewest > _SMALL and moved > _BYTES_TO_FEWEST * fewest:
-                worst, _, _ = max(accesses, key=lambda each: int(each[2][f"global_{each[1]}_sectors"]))
-                return Shortfall(f"It moves {moved / fewest:.1f} times the bytes that it has to.", worst)
+                worst = max(accesses, key=lambda each: int(each[2][f"global_{each[1]}_sectors"]))
+                said = f"It moves {moved / fewest:.1f} times the bytes that it has to."
+                return Shortfall(said, worst[0], facts=_cause(judged.counters, worst, fewest))
         return None
 
     sentence = "Nothing is loaded or stored twice."
     return Goal("no redundant traffic", "redundant_traffic", sentence, check)
+
+
+def _cause(counters: Counts, worst: tuple[int, str, Counts], fewest: int) -> dict[str, str]:
+    """Why too many bytes move, where it is not that values are loaded again; `fewest` bytes have to move."""
+    _, access, counts = worst
+    stored = _WORD * sum(_moved(counters, "global", "store", _WORD).values())
+    if stored > _BYTES_TO_FEWEST * fewest:
+        return {"cause": "same_work"}
+    if counts[f"global_{access}_sectors"] > _SECTORS_TO_FEWEST * counts[f"global_{access}_sectors_ideal"]:
+        return {"cause": "jumps"}
+    lanes = counts[f"global_{access}_lanes"] / counts[f"global_{access}_requests"]
+    return {"cause": "few_lanes"} if lanes < _SECTOR / _WORD else {}
 
 
 def reuse(work: Callable[..., Work], times: float, *, of: str = "global", value_bytes: int = _WORD) -> Goal:
@@ -127,7 +140,8 @@ def reuse(work: Callable[..., Work], times: float, *, of: str = "global", value_
             return None
         worst = max(loaded, key=lambda line: loaded[line])
         again = "loaded again" if of == "global" else "read again"
-        return Shortfall(f"Here it is used {operations / values:.1f} times before it is {again}.", worst)
+        said = f"Here it is used {operations / values:.1f} times before it is {again}."
+        return Shortfall(said, worst, facts={} if of == "global" else {"cause": "shared"})
 
     sentence = f"Each value {loaded_from} is used at least {times:g} times."
     return Goal("reuse" if of == "global" else f"{of} reuse", "redundant_traffic", sentence, check)

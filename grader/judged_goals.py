@@ -27,7 +27,7 @@ def judged_goals(
             yield result, None
             continue
         shortfall = missed if isinstance(missed, Shortfall) else Shortfall(missed)
-        facts = {"variant": "goal", "goal": goal.sentence, "reason": shortfall.sentence}
+        facts = {"variant": "goal", "goal": goal.sentence, "reason": shortfall.sentence, **shortfall.facts}
         facts |= _banks(part, goal, shortfall, evidence, built, seed, tools)
         yield result, Observation(goal.kind, line=shortfall.line, kernel=shortfall.kernel, facts=facts)
 

@@ -311,7 +311,7 @@ def _unwritten_variant(first: int, count: int, elements: int) -> str:
 
 def _place_says_more(variant: str, pattern: Pattern, dimensions: int) -> bool:
     """Whether the pattern tells better where the elements lie than the variant: one in 32, the last block row."""
-    if pattern.key == "scattered":
+    if pattern.key in ("scattered", "all"):  # of all that is wrong, which may be more than what nobody wrote
         return False
     return variant == "some" or (variant == "tail" and dimensions > 1 and not pattern.key.startswith("element"))
 

@@ -69,6 +69,22 @@ def test_places_along_a_vector(got: torch.Tensor, told: str) -> None:
     assert words(got, RIGHT, **LINE) == told
 
 
+def test_the_reason_tells_a_last_block_with_threads_to_spare_from_a_whole_one() -> None:
+    assert "threads to spare" in pattern(changed(RIGHT, slice(768, None)), RIGHT, **LINE).why
+    whole = RIGHT[:768]
+    last = pattern(changed(whole, slice(512, None)), whole, grid=(3, 1, 1), block=(256, 1, 1))
+    assert last.words == "the last block of 256 (elements 512 to 767)"
+    assert "no thread to spare" in last.why
+    rows = pattern(changed(SQUARE, slice(48, None)), SQUARE, **SQUARES)
+    assert rows.words == "the last block row (rows 48 to 63)"
+    assert "no edge is near" in rows.why
+
+
+def test_an_end_longer_than_a_block_is_no_matter_of_what_is_left_over() -> None:
+    assert "left over" in pattern(changed(RIGHT, slice(769, None)), RIGHT, **LINE).why
+    assert "begin where the one before it ends" in pattern(changed(RIGHT, slice(300, None)), RIGHT, **LINE).why
+
+
 def test_all_but_one_in_so_many() -> None:
     got = changed(RIGHT, slice(None))
     got[::32] = RIGHT[::32]

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from grader.evidence import CaseEvidence, Evidence, Goal, LaunchFact, Shortfall
+from grader.explain import Observation, Setting, say
 from grader.goals import (
     coalesced,
     kernel_chosen,
     no_bank_conflicts,
+    no_redundant_traffic,
     reads_at_most,
     reuse,
     tensor_cores,
@@ -71,6 +73,32 @@ def test_what_is_written_beside_the_results_is_told_at_the_line_that_writes_most
     assert (shortfall.line, shortfall.sentence) == (9, "3.0 times as many bytes are written as the results have.")
     assert missed(goal, (1 << 10, {7: stores(requests)})) is not None, "small cases weigh as much"
     assert missed(goal, (0, {7: stores(0)})) is None
+
+
+# ---- bytes that move for nothing ----
+
+
+@pytest.mark.parametrize(
+    ("counts", "cause"),
+    [
+        (loads(3 * 4096), None),  # read three times
+        (loads(4096, sectors=32), "jumps"),
+        (loads(32 * 4096, lanes=1, sectors=1) | {"global_load_sectors_ideal": 32 * 4096}, "few_lanes"),
+        (loads(4096) | stores(5 * 4096), "same_work"),
+    ],
+)
+def test_too_many_bytes_are_told_with_what_moves_them(counts: dict[str, Any], cause: str | None) -> None:
+    shortfall = missed(no_redundant_traffic(work), (32 * 4096, {7: counts}))
+    assert shortfall is not None
+    assert shortfall.facts.get("cause") == cause
+
+
+def test_what_is_told_of_too_many_bytes_fits_their_cause() -> None:
+    facts = {"variant": "goal", "goal": "…", "reason": "…"}
+    plain = say(Observation("redundant_traffic", facts=facts), Setting("k")).why
+    assert "Device memory is the narrow road" in plain
+    for cause, words in (("jumps", "Nothing has to be loaded twice"), ("shared", "registers are nearer")):
+        assert words in say(Observation("redundant_traffic", facts={**facts, "cause": cause}), Setting("k")).why
 
 
 # ---- reuse ----

@@ -12,6 +12,7 @@ from grader.build import Build, build
 from grader.puzzle import Case, In, Out, Part, Scalar, Tolerance, Work, f32, i32
 from grader.record import record
 from grader.simt.execution import Watch
+from grader.simt.findings import Budgets, device_findings
 from grader.simt.software import RunResult, SoftwareGPU
 from tests.marked_kernels import marked_kernels
 
@@ -144,6 +145,16 @@ def test_a_grid_that_is_too_large_ends_soon_with_the_line_of_its_launch(built: B
 def test_work_that_every_thread_does_again_is_stopped_in_its_loop(built: Build) -> None:
     (finding,) = run(built, "all_do_everything_ok", "forward", launch_budget=1 << 14).findings
     assert (finding.kind, finding.facts["variant"]) == ("redundant_traffic", "instructions")
+
+
+def test_a_grid_is_not_called_too_large_where_something_else_used_up_the_work() -> None:
+    raw = {"line": 3, "other_line": None, "block": [0, 0, 0], "thread": [0, 0, 0], "region": "", "count": 1}
+    found = [raw | {"kind": "redundant_traffic", "text": text, "blocks": 1} for text in ("grid", "instructions")]
+    report = {"kernel": "k", "grid": [1056, 1, 1], "findings": found}
+    (told,) = device_findings([report], [9], {}, Budgets(1, 1))
+    assert told.facts["variant"] == "instructions"
+    (told,) = device_findings([report | {"findings": found[:1]}], [9], {}, Budgets(1, 1))
+    assert told.facts["variant"] == "grid"
 
 
 def test_an_address_far_outside_still_names_the_buffer_it_started_from(built: Build) -> None:

@@ -230,6 +230,10 @@ def _unwritten(seen: Observation, facts: Facts) -> str:
     return str(seen.facts.get("why", "zero" if facts["zero"] else "plain"))
 
 
+def _redundant_why(seen: Observation, facts: Facts) -> str:
+    return str(seen.facts.get("cause", _plain(seen, facts)))
+
+
 def _not_a_number_why(seen: Observation, _: Facts) -> str:
     return str(seen.facts.get("cause", "plain"))
 
@@ -260,6 +264,7 @@ _WHYS: dict[str, Callable[[Observation, Facts], str]] = {
     "never_written": _unwritten,
     "not_a_number": _not_a_number_why,
     "wrong_values": _value_why,
+    "redundant_traffic": _redundant_why,
 }
 
 

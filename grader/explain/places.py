@@ -91,7 +91,7 @@ class _Axis:
             span = self._span(first, last)
             ends = last == total - 1
             if ends and first == (total - 1) // group * group:
-                yield self.told("last_block", group=group, span=span)
+                yield self.told("last_block" if total % group else "last_full_block", group=group, span=span)
             if first == 0 and last == group - 1:
                 yield self.told("first_block", group=group, span=span)
             if ends and first == group:
@@ -101,7 +101,8 @@ class _Axis:
 
     def _run(self, first: int, last: int, total: int) -> Iterator[Pattern]:
         if last == total - 1:
-            yield self.told("last" if first == last else "tail", first=self._name(first))
+            long = any(total - first > group for group in self.groups)
+            yield self.told("last" if first == last else "long_tail" if long else "tail", first=self._name(first))
         if first == last:
             yield self.told("single", first=self._name(first))
         if first == 0:
@@ -135,7 +136,8 @@ class _Axis:
         for group in self.groups:
             start, size = first // group * group, min(group, total - first // group * group)
             if last < start + group and (size / total) ** count < _MOST_CHANCE:
-                key = "last_block" if start + group >= total else "one_block"
+                last_block = "last_block" if total % group else "last_full_block"
+                key = last_block if start + group >= total else "one_block"
                 yield self.told(key, group=group, span=self._span(start, start + size - 1))
         few = places[:: max(1, len(places) // _FEW)]
         for step in _STEPS:

@@ -53,8 +53,14 @@ def device_findings(
     for report, launch_line in zip(reports, launch_lines, strict=False):
         found = [_finding(report, raw, launch_line, element_bytes, budgets) for raw in report["findings"]]
         if found:
-            return sorted(_causes(found), key=_rank)
+            return sorted(_causes(_without_idle_blocks(found)), key=_rank)
     return []
+
+
+def _without_idle_blocks(found: list[DeviceFinding]) -> list[DeviceFinding]:
+    """Without a grid that is called too large where the work was used up by something else."""
+    others = [f for f in found if f.facts.get("variant") != "grid"]
+    return others or found
 
 
 def _causes(found: list[DeviceFinding]) -> list[DeviceFinding]:
