@@ -16,12 +16,13 @@ from grader.catalog import load_catalog
 from grader.findings import Place
 from grader.inputs import memory_for
 from grader.puzzle import Case
+from grader.report.story import _Table
 from grader.simt.lower import lower
 from grader.simt.program import write_program
 from grader.simt.software import SoftwareGPU
 from grader.story.events import Event, Names, events, shown_value
 from grader.story.probes import MARK, Probe, instrument
-from grader.story.run import Story, tell
+from grader.story.run import Story, _telling, tell
 from grader.story.steps import Call, Item, Rounds, Step, in_rounds, steps
 from grader.story.variables import Debugged, DebugUnreadable, Type, Variable, read_variables
 from grader.tools import default_tools
@@ -359,3 +360,44 @@ def test_what_fails_only_when_optimised_is_told_by_lines_and_memory(tmp_path: Pa
 def test_a_case_that_is_right_has_no_story() -> None:
     words = Place(PART.part, PART.label, "x.cu", PART.solution_path)
     assert tell(words, PART.part, Case(n=5), PART.solution_path, 7, default_tools()) is None
+
+
+# ---- in the terminal ----
+
+
+def printed(items: Sequence[Item], source: str) -> list[str]:
+    """The rows of a story of these items, without their notes' indents."""
+    story = Story(Case(n=1), None, "", (0, 0, 0), (0, 0, 0), items)  # type: ignore[arg-type]  # no launch is shown
+    return [" ".join(row.plain.split()) for row in _Table(story, source.split("\n"), 100).rows()]
+
+
+def step(line: int, *parts: Event | Call) -> Step:
+    return Step("k", line, list(parts))
+
+
+def test_loops_that_an_earlier_round_has_shown_stand_on_one_line() -> None:
+    def inner(store: int) -> Rounds:
+        return Rounds(2, 8, [(number, [step(2), step(store)]) for number in (1, 2, 8)])
+
+    rows = printed([step(9), Rounds(1, 5, [(number, [step(1), inner(3)]) for number in (1, 2, 5)]), step(4)], "\n" * 9)
+    assert rows.count("┄ loop on line 2, 8 rounds as above") == 2
+    ended = printed([step(9), Rounds(1, 5, [(1, [step(1), inner(3)]), (5, [step(1), inner(3)])])], "\n" * 9)
+    assert not [row for row in ended if "as above" in row], "the story ends in there"
+
+
+def test_a_given_function_is_told_by_what_it_was_called_with() -> None:
+    source = "given\nits body\n// --- your code ---\nown call\nown function\nits own body\n// --- end ---\n"
+    given, own = ([step(line, Event("set", "f", line, "x", "1")), step(line + 1)] for line in (1, 5))
+    rows = printed([step(9), step(4, Call(given), Call(own)), step(3)], source)
+    assert any("given" in row for row in rows)
+    assert not any("its body" in row for row in rows)
+    assert any("its own body" in row for row in rows)
+    rows = printed([step(9), step(4, Call(given))], source)
+    assert any("its body" in row for row in rows), "the story ends in there"
+
+
+def test_a_wrong_element_off_the_diagonal_is_told_of() -> None:
+    wrong = torch.tensor([True, False, True, True, True, False])
+    assert _telling(wrong, (2, 3)) == 2
+    assert _telling(wrong, (6,)) == 0
+    assert _telling(torch.tensor([True, False, False, False]), (2, 2)) == 0

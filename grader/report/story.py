@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from grader.catalog import markers
 from grader.explain import element, sentence
 from grader.explain.names import kernel_name
 from grader.report.excerpt import visible
@@ -104,21 +105,41 @@ class _Table:
             del items[0]  # the kernel's first line, of which the launch has told already
         yield from self._items(items, _last(items))
 
-    def _items(self, items: Sequence[Item], last: Step | None, depth: int = 0) -> Iterator[Text]:
+    def _items(
+        self, items: Sequence[Item], last: Step | None, depth: int = 0, *, again: bool = False
+    ) -> Iterator[Text]:
+        """`again` says that an earlier round has shown what such lines do: their loops stand on one line then, and
+        what their functions do is left out, unless the story ends there.
+        """
         for item in items:
             if isinstance(item, Rounds):
-                yield from self._rounds(item, last, depth)
+                if again and not _holds([item], last):
+                    yield self._aside(_say("rounds_again", line=item.line, total=item.total), depth)
+                else:
+                    yield from self._rounds(item, last, depth)
                 continue
             yield self._line(item, item is last, depth)
             called = False
             for part in _grouped(item):
                 if isinstance(part, Call):
-                    yield from self._items(part.items, last, depth + 1)
-                    called = True
+                    called = not again or _holds(part.items, last)
+                    if called:
+                        shown = part.items if _holds(part.items, last) else self._in_short(part.items)
+                        yield from self._items(shown, last, depth + 1)
                     continue
                 if called:
                     yield self._aside(_say("back", line=item.line), depth)
                 yield from self._notes(item, part, item is last and part[-1] is item.parts[-1], depth)
+
+    def _in_short(self, items: Sequence[Item]) -> Sequence[Item]:
+        """Of a function that is given, outside the markers, what it was called with; all of any other."""
+        first = items[0] if items else None
+        starts, ends = markers("\n".join(self.source))
+        if not starts or not isinstance(first, Step):
+            return items
+        if any(start < first.line < end for start, end in zip(starts, ends, strict=False)):
+            return items
+        return [Step(first.function, first.line, [part for part in first.parts if isinstance(part, Event)])]
 
     def _rounds(self, loop: Rounds, last: Step | None, depth: int) -> Iterator[Text]:
         before = 0
@@ -127,7 +148,7 @@ class _Table:
             facts = {"number": number, "total": loop.total, "count": number - before - 1, "line": loop.line}
             said = _say(key, **facts)
             yield self._aside(said, depth)
-            yield from self._items(items, last, depth)
+            yield from self._items(items, last, depth, again=before > 0)
             before = number
 
     def _aside(self, said: str, depth: int) -> Text:
@@ -189,6 +210,17 @@ def _last(items: Sequence[Item]) -> Step | None:
         return _last(end.shown[-1][1])
     final = end.parts[-1] if end.parts else None
     return (_last(final.items) if isinstance(final, Call) else None) or end
+
+
+def _holds(items: Sequence[Item], last: Step | None) -> bool:
+    """Whether the story ends somewhere in these items."""
+    for item in items:
+        if isinstance(item, Rounds):
+            if any(_holds(inner, last) for _, inner in item.shown):
+                return True
+        elif item is last or any(isinstance(part, Call) and _holds(part.items, last) for part in item.parts):
+            return True
+    return False
 
 
 def _note(event: Event) -> str:

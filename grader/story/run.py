@@ -19,7 +19,7 @@ from grader.explain import Observation
 from grader.facts import launch_facts
 from grader.findings import Place
 from grader.prelude import UsedSource
-from grader.puzzle import Case, Part, buffer_bytes, dtype_of, element_count
+from grader.puzzle import Case, Part, buffer_bytes, dtype_of, element_count, shape_of
 from grader.simt.execution import Watch
 from grader.simt.lower import lower
 from grader.simt.machine import MachineError
@@ -142,7 +142,7 @@ class StoryTrial(Trial):
         wrong = compare(self.part, self.case, inputs, memory).first_wrong()
         if wrong is None:
             return None
-        name, index = wrong.buffer.name, wrong.first
+        name, index = wrong.buffer.name, _telling(wrong.wrong.flatten(), shape_of(wrong.buffer, self.case.params))
         element = Element(name, index, float(wrong.expected[index]), float(wrong.got[index]))
         stored, block, thread = self._nearest_writer(result, name, index)
         if block is None or thread is None:
@@ -294,6 +294,15 @@ def _stores(event: Event, failure: _Failure) -> bool:
         return False
     buffer, at = event.place
     return buffer == failure.place[0] and at <= failure.place[1] < at + event.bytes
+
+
+def _telling(wrong: torch.Tensor, shape: Sequence[int]) -> int:
+    """A wrong element to tell of: of a matrix, one off the diagonal, where row and column are not taken for another."""
+    places = wrong.nonzero().flatten()
+    if len(shape) == 2 and shape[1]:
+        apart = places[places // shape[1] != places % shape[1]]
+        places = apart if len(apart) else places
+    return int(places[0])
 
 
 def _linear(at: Sequence[int], extent: Sequence[int]) -> int:
