@@ -112,6 +112,24 @@ def test_a_loop_without_an_end_is_told_whatever_is_in_it(tmp_path: Path, body: s
     assert kinds(device.launch(2, block)) == {"endless_loop"}
 
 
+_HALVES = "{%r1, %r2, %r3, %r4}"
+_PRODUCT = f"""mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+    {{%f1, %f2, %f3, %f4}}, {_HALVES}, {{%r5, %r6}}, {{%f1, %f2, %f3, %f4}};"""
+
+
+@pytest.mark.parametrize("body", [_PRODUCT, f"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {_HALVES}, [tile];"])
+def test_a_loop_of_matrix_instructions_is_told_as_soon(tmp_path: Path, body: str) -> None:
+    fill = "mov.u32 %r2, tile; mad.lo.u32 %r3, %r1, 4, %r2; st.shared.u32 [%r3], 0; bar.sync 0;"
+    zeros = "\n".join(
+        [*(f"mov.u32 %r{i}, 0;" for i in range(3, 7)), *(f"mov.f32 %f{i}, 0f00000000;" for i in range(1, 5))]
+    )
+    before = ".shared .align 16 .b8 tile[128];"
+    device = Device(tmp_path, f"{fill}\n{zeros}\nL: {8 * body} bra L;", before=before)
+    started = time.monotonic()
+    assert kinds(device.launch()) == {"endless_loop"}
+    assert time.monotonic() - started < 20
+
+
 def nest(depth: int) -> str:
     """`depth` loops, one in the other, each of two rounds for one way to the innermost and of one for all others."""
     opened = [f"mov.u32 %z{i}, 0; L{i}:" for i in range(depth)]

@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t kFragmentAlignment = 32, kPitchAlignment = 16;  // bytes; of the first element, of the rows
 constexpr std::uint32_t kRowBytes = 16;                                 // of a tile
 constexpr int kTileRows = 8;
+constexpr std::uint64_t kCostOfMatrix = 64;  // instructions, in what budgets count: its pieces are looked at one by one
 
 // A fragment as it lies in memory: row after row, as many bytes apart as its stride says.
 using Image = std::array<std::byte, kMostElements * 4>;
@@ -193,6 +194,7 @@ Place place_in(const Warp& warp, const Instruction& instruction, const Form& for
 }
 
 void load(Warp& warp, const Instruction& instruction, const Form& form, Window window) {
+    warp.instructions += kCostOfMatrix;
     const std::uint32_t* operands = operands_of(warp, instruction);
     const auto registers = static_cast<std::size_t>(form.fragment.registers);
     const Place place = place_in(warp, instruction, form, operands[registers], operands[registers + 1], window);
@@ -232,6 +234,7 @@ void collect(const Warp& warp, const Places& places, int registers, const std::u
 }
 
 void store(Warp& warp, const Instruction& instruction, const Form& form, Window window) {
+    warp.instructions += kCostOfMatrix;
     const std::uint32_t* operands = operands_of(warp, instruction);
     const auto registers = static_cast<std::size_t>(form.fragment.registers);
     const Place place = place_in(warp, instruction, form, operands[0], operands[registers + 1], window);
@@ -265,6 +268,7 @@ void store(Warp& warp, const Instruction& instruction, const Form& form, Window 
 // Lane 8 i + j says where row j of tile i lies; four lanes get the row, or, transposed, all lanes a part of it.
 template <int Tiles, bool Transposed, Window W>
 void load_rows(Warp& warp, const Instruction& instruction) {
+    warp.instructions += kCostOfMatrix;
     const std::uint32_t* operands = operands_of(warp, instruction);
     const Addresses rows = addresses_in(warp, instruction, operands[Tiles]);
     const LaneMask taken = warp.mask & kAllLanes >> (kLanes - Tiles * kTileRows);
@@ -297,6 +301,7 @@ void load_rows(Warp& warp, const Instruction& instruction) {
 
 template <int Tiles, bool Transposed, Window W>
 void store_rows(Warp& warp, const Instruction& instruction) {
+    warp.instructions += kCostOfMatrix;
     const std::uint32_t* operands = operands_of(warp, instruction);
     const Addresses rows = addresses_in(warp, instruction, operands[0]);
     Staging staging{};

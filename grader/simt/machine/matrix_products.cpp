@@ -12,6 +12,10 @@
 namespace simt {
 namespace {
 
+// Of so many single products as an ordinary instruction takes: what budgets count, so that loops without an end are
+// told as soon whatever is in them.
+constexpr std::uint64_t kProductsOfInstruction = 32;
+
 // The dense matrix behind a fragment: its elements' bits, line by line.
 template <Fragment F, class Element>
 void gather(const Warp& warp, const std::uint32_t* operands, Element* matrix) {
@@ -190,6 +194,7 @@ void multiply_floats(Warp& warp, const Instruction& instruction) {
     constexpr Fragment fa{Role::a, AB, M, K, A}, fb{Role::b, AB, N, K, B};
     constexpr Fragment fc{Role::accumulator, C, M, N, C == Number::f16 ? M * N / 64 : M * N / 32};
     constexpr Fragment fd{Role::accumulator, D, M, N, D == Number::f16 ? M * N / 64 : M * N / 32};
+    warp.instructions += M * N * K / kProductsOfInstruction;
     const std::uint32_t* operands = operands_of(warp, instruction);
     const std::uint32_t *from_a = operands + fd.registers, *from_b = from_a + A, *from_c = from_b + B;
     alignas(64) std::array<std::uint32_t, M * K> a;
@@ -211,6 +216,7 @@ template <int M, int N, int K>
 void multiply_doubles(Warp& warp, const Instruction& instruction) {
     constexpr Fragment fa{Role::a, Number::f64, M, K, M * K / 32}, fb{Role::b, Number::f64, N, K, N * K / 32};
     constexpr Fragment fc{Role::accumulator, Number::f64, M, N, M * N / 32};
+    warp.instructions += M * N * K / kProductsOfInstruction;
     const std::uint32_t* operands = operands_of(warp, instruction);
     std::array<std::uint64_t, M * K> a;
     std::array<std::uint64_t, N * K> b;
@@ -237,6 +243,7 @@ template <int M, int N, int K, Number TA, Number TB, bool Finite>
 void multiply_integers(Warp& warp, const Instruction& instruction) {
     constexpr Fragment fa{Role::a, TA, M, K, M * K / 128}, fb{Role::b, TB, N, K, N * K / 128};
     constexpr Fragment fc{Role::accumulator, Number::s32, M, N, M * N / 32};
+    warp.instructions += M * N * K / kProductsOfInstruction;
     const std::uint32_t* operands = operands_of(warp, instruction);
     std::array<std::uint32_t, M * K> a;
     std::array<std::uint32_t, N * K> b;
