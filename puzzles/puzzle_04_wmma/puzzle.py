@@ -105,7 +105,7 @@ puzzle = Puzzle(
             groups={
                 "whole tiles": sizes((128, 128, 32), (16, 16, 16)),
                 "ragged K": sizes((128, 128, 40), (32, 32, 1), (16, 48, 17)),
-                "ragged M and N": sizes((17, 33, 32), (129, 130, 16), (1, 1, 16)),
+                "ragged M and N": sizes((17, 45, 32), (129, 130, 16), (1, 1, 16)),
                 "ragged": sizes((65, 33, 17), (1, 1, 1), (131, 149, 97)),
                 "long and thin": sizes((1, 257, 40), (257, 1, 40), (3, 5, 1021)),
                 "several blocks": sizes((256, 256, 64)),

@@ -6,6 +6,8 @@ from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Toleranc
 
 WARP, BLOCK = 32, 256
 LARGE = 300_007  # a prime, more than 1,056 blocks of 256: some threads have two elements
+# Another, 15 or 16 elements a thread: where a thread takes eight at once, some have a second round and some have not.
+LARGER = 4_100_011
 MATRIX = [Scalar("rows", i32), Scalar("cols", i32)]
 FULL = Case(rows=1 << 16, cols=1 << 12)  # more than 65,535 rows, which is where a grid ends along y and z
 FAR = Case(rows=(1 << 19) + 3, cols=4097)  # more elements than an int can count
@@ -148,7 +150,7 @@ puzzle = Puzzle(
                     *sizes(257, **filled("large_offset")),
                     *sizes(1000, **filled("mixed_magnitudes")),
                 ],
-                "large": sizes(LARGE, **filled("integers")),
+                "large": [*sizes(LARGE, **filled("integers")), *sizes(LARGER)],
                 "empty": sizes(0),
             },
             bench=Case(n=1 << 28),
@@ -157,7 +159,8 @@ puzzle = Puzzle(
                 2.0**-15,
                 scale=root_of_squares,
                 why="n roundings, each of a sum about as large as the root of the sum of squares, make 2^-25·√n of it, "
-                "2^-16 for n = 300,007, in whatever order the blocks come; twice that is allowed",
+                "2^-16 for n = 300,007, in whatever order the blocks come, and less for 4,100,011, of which 132 blocks "
+                "or more have a part each; twice that is allowed",
             ),
             lesson="Warp, block, one atomic, and a result that starts at zero.",
             goals=[one_atomic_a_block(), many_blocks(132), coalesced(), no_redundant_traffic(sum_work)],
@@ -175,7 +178,7 @@ puzzle = Puzzle(
                     *sizes(257, **filled("large_offset")),
                     *sizes(9001, **filled("mixed_magnitudes")),
                 ],
-                "large": sizes(LARGE),
+                "large": sizes(LARGE, LARGER),
                 "empty": sizes(0),
             },
             bench=Case(n=1 << 28),
@@ -184,7 +187,8 @@ puzzle = Puzzle(
                 2.0**-15,
                 scale=root_of_squares,
                 why="n roundings, each of a sum about as large as the root of the sum of squares, make 2^-25·√n of it, "
-                "2^-16 for n = 300,007; twice that is allowed",
+                "2^-16 for n = 300,007, and less for 4,100,011, of which 132 blocks or more have a part each; twice "
+                "that is allowed",
             ),
             lesson="Two passes in a fixed order: equal bits every time.",
             goals=[equal_bits(), many_blocks(132), coalesced(), no_redundant_traffic(sum_work)],

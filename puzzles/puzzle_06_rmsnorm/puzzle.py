@@ -98,7 +98,7 @@ NARROW = {
 BACKWARD = {
     "a block wide": shapes((4, 512), (2, 1024)),
     "small rows": shapes((5, 300), (9, 7), **filled("small")),
-    "any width": shapes((3, 513), (9, 33), (300, 7), (7, 1), (5, 2), (3, 1021)),
+    "any width": shapes((3, 513), (9, 33), (300, 7), (7, 1), (5, 2), (3, 1021), (1, 33)),
     "hard numbers": hard_numbers("mixed_magnitudes", "constant_rows", "large_offset"),
     "unaligned": shapes((5, 100), offset={"x": 4, "w": 8, "dy": 12, "dx": 4}),
 }
@@ -319,7 +319,7 @@ puzzle = Puzzle(
                 "as wide as is held": shapes((2, HELD), (2, 4096)),
                 "any width": FORWARD["any width"] + shapes((2, HELD + 1), (2, HELD - 1), (3, 3)),
                 **{name: FORWARD[name] for name in ("hard numbers", "unaligned")},
-                "wide": shapes((2, 65_536), (1, 50_001)),
+                "wide": [*shapes((2, 65_536)), *shapes((1, 50_001), **filled("large_offset"))],
                 "empty": FORWARD["empty"],
             },
             bench=FULL,

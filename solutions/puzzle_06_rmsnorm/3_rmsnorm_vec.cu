@@ -59,13 +59,14 @@ __global__ void rmsnorm_vec_kernel(const float* __restrict__ x, const float* __r
     // --- your code ---
     float4 held[of_thread];
     float sum = 0.0f;
-    for (int k = 0; k < of_thread; ++k) held[k] = load_four(from, first + k * step, cols);
-    for (int k = 0; k < of_thread; ++k) sum += squares(held[k]);  // all four loads are under way before the first sum
-    for (int at = first + of_thread * step; at < cols; at += step) sum += squares(load_four(from, at, cols));
+    int at = first;
+    for (float4& four : held) four = load_four(from, at, cols), at += step;
+    for (const float4& four : held) sum += squares(four);  // all four loads are under way before the first sum
+    for (; at < cols; at += step) sum += squares(load_four(from, at, cols));
     const float by = rsqrtf(block_sum(sum) / cols + eps);
-    for (int k = 0, at = first; k < of_thread; ++k, at += step)
-        store_four(to, at, cols, scaled(held[k], by, load_four(w, at, cols)));
-    for (int at = first + of_thread * step; at < cols; at += step)
+    at = first;
+    for (const float4& four : held) store_four(to, at, cols, scaled(four, by, load_four(w, at, cols))), at += step;
+    for (; at < cols; at += step)
         store_four(to, at, cols, scaled(load_four(from, at, cols), by, load_four(w, at, cols)));
     // --- end ---
 }
