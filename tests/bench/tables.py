@@ -110,6 +110,50 @@ def _chosen(measured: Mapping[str, Any], labels: Sequence[str]) -> list[Mapping[
     return [part for part in measured["parts"] if part["label"] in labels]
 
 
+def fused(measured: Mapping[str, Any]) -> str:
+    """Layer norm and linear layer by width of the output, in ms: apart, in one kernel, and PyTorch's."""
+    head = (
+        "| out_features | 7.2 | 7.2 with 7.3's product | 7.3 | 7.2 ÷ 7.3 | with one product | PyTorch | on 16 cores |"
+    )
+    rows = [head, "|---|---|---|---|---|---|---|---|"]
+    for width, ways in measured["widths"].items():
+        ms = {name: way["ms"] for name, way in ways.items()}
+        here = ms["fused"]
+        rows.append(
+            f"| {int(width):,} | {ms['unfused']:.3f} | {ms['same_tile']:.3f} | {here:.3f} | {ms['unfused'] / here:.2f} "
+            f"| {ms['same_tile'] / here:.2f} | {ms['torch']:.3f} | {ms['torch_cpu']:.1f} |"
+        )
+    return "\n".join(rows)
+
+
+def fused_backward(measured: Mapping[str, Any]) -> str:
+    """The way back of both, in ms: 7.4 and 7.5 with the normed rows kept, 7.6, and PyTorch's."""
+    rows = ["| out_features | 7.4, then 7.5 | 7.6 | PyTorch | on 16 cores |", "|---|---|---|---|---|"]
+    for width, ways in measured["widths"].items():
+        ms = {name: way["ms"] for name, way in ways.items()}
+        rows.append(
+            f"| {int(width):,} | {ms['backward_apart']:.3f} | {ms['backward_fused']:.3f} | {ms['backward_torch']:.3f} "
+            f"| {ms['backward_torch_cpu']:.1f} |"
+        )
+    return "\n".join(rows)
+
+
+def attention(measured: Mapping[str, Any]) -> str:
+    """8.5 beside PyTorch's own, and 8.6 beside a copy."""
+    rows = ["| | ms | | beside | |", "|---|---|---|---|---|"]
+    for part in measured["parts"]:
+        for timed in part.get("attention", ()):
+            other, name = timed.get("pytorch", timed.get("copy")), f"`{part['part']}`"
+            if "pytorch" in timed:
+                shown = f"{timed['tflops']:.0f} TFLOP/s"
+                name += ", causal" if timed["params"]["causal"] else ", no mask"
+                beside = f"PyTorch, {other['ms']:.3f} ms"
+            else:
+                shown, beside = f"{timed['gb_per_s']:,.0f} GB/s", f"a copy, {other['gb_per_s']:,.0f} GB/s"
+            rows.append(f"| {name} | {timed['ms']:.3f} | {shown} | {beside} | {100 * timed['share']:.0f} % |")
+    return "\n".join(rows)
+
+
 # Page, marker, results, and what makes the table of them.
 SOLUTIONS = "results/h200/solutions.json"
 TABLES: tuple[tuple[str, str, str, Table], ...] = (
@@ -140,6 +184,15 @@ TABLES: tuple[tuple[str, str, str, Table], ...] = (
         "parts",
         SOLUTIONS,
         solved_streams("6.1", "6.2", "6.3", "6.4", "6.5", "6.6", "6.7"),
+    ),
+    ("puzzles/puzzle_07_layernorm_linear/README.md", "forward", "results/h200/fusion.json", fused),
+    ("puzzles/puzzle_07_layernorm_linear/README.md", "backward", "results/h200/fusion.json", fused_backward),
+    ("puzzles/puzzle_08_flash_attention/README.md", "parts", "results/h200/solutions_attention.json", attention),
+    (
+        "puzzles/puzzle_09_sgd/README.md",
+        "parts",
+        "results/h200/solutions_layernorm_sgd.json",
+        solved_streams("9.1", "9.2", "9.3", "9.4", "9.5"),
     ),
     ("puzzles/puzzle_09_sgd/README.md", "parts", "results/h200/sgd.json", solved_streams("9.3")),
 )
