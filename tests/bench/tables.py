@@ -194,7 +194,6 @@ TABLES: tuple[tuple[str, str, str, Table], ...] = (
         "results/h200/solutions_layernorm_sgd.json",
         solved_streams("9.1", "9.2", "9.3", "9.4", "9.5"),
     ),
-    ("puzzles/puzzle_09_sgd/README.md", "parts", "results/h200/sgd.json", solved_streams("9.3")),
 )
 
 
