@@ -181,6 +181,14 @@ def test_an_address_of_the_launch_codes_own_variable_is_told_as_one() -> None:
     assert "never ran" not in say(Observation("launch_error", 7, facts={**facts, "reason": "too far"}), SETTING).why
 
 
+def test_a_call_that_waits_is_headed_as_one_and_told_with_what_does_not_wait() -> None:
+    facts = {"variant": "synchronize", "call": "cudaMemset"}
+    said = say(Observation("capture_unsafe", 7, facts=facts), SETTING)
+    assert said.title == "waits for the GPU"
+    assert "`vector_add` is an entry, a function that others call" in said.message
+    assert "`cudaMemsetAsync(pointer, 0, bytes, stream)`" in said.why
+
+
 def test_an_access_to_no_buffer_says_so() -> None:
     nowhere = Observation(
         "out_of_bounds_write", block=(0, 0, 0), thread=(3, 0, 0), facts={"bytes": 4, "address": 1 << 45}

@@ -3,8 +3,8 @@
 // Why    The gradient of a bias: each row of a batch used it, so their gradients add up. Down a column the elements lie
 //        cols apart, and a thread with a column to itself reads memory as well as a thread with a row reads it badly.
 // Given  x, rows × cols floats in row-major order, and out, cols floats that hold anything at all, in device memory; a
-//        launcher that cuts the matrix into pieces of 256 columns and about rows / chunks rows, a block for each piece,
-//        and which starts none for rows = 0.
+//        launcher that cuts the matrix into pieces of 256 columns and about rows / chunks rows, a block for each piece:
+//        blockIdx.x numbers them across, blockIdx.y down, gridDim.y is chunks. For rows = 0 it starts none.
 // Write  the kernel's body, about 7 lines: a thread without a column leaves; the others add up their column, from the
 //        first row of the block's piece to the last; one atomicAdd each. And a line of the launcher, as in 5.3.
 // Goal   Loads are coalesced, and none is done twice; 132 blocks at least at full size.
