@@ -1,12 +1,24 @@
 """Puzzle 8: attention, from a matrix of scores in memory to one that is never stored."""
 
-from math import inf, log
-
 from grader.goals import coalesced, reads_at_most, shared_memory, tensor_cores, wide_accesses, writes_results_only
 from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
+from .mistakes import IN_HALF, MASKING, OF_GRADIENTS, OF_LSE, RESCALING, TAIL, WEIGHTING, as_in
+from .reference import (
+    TILE,
+    attention,
+    attention_and_lse,
+    by_head,
+    error_terms,
+    first_of,
+    gradient_terms,
+    gradients,
+    half_error_terms,
+    of_row,
+    scaled_scores,
+)
+
 BELOW = {"scale": -10.0, "inputs": {"q": "negative", "k": "negative"}}  # all scores are far below 0
-TILE = 32  # queries that share each key, and keys of a tile, in 8.4
 SCALE = Scalar("scale", f32)
 LENGTHS = [
     Scalar("bh", i32),
@@ -19,89 +31,7 @@ LENGTHS = [
 ROW_SIZES = [Scalar("bh", i32), Scalar("k_len", i32), Scalar("d", i32), SCALE]
 
 
-# ---- what is right ----
-
-
-def scaled_scores(q, k, scale, causal, diagonal=None, hidden=-inf):
-    """Scores [bh, q_len, k_len], `hidden` where j > i + diagonal, which is k_len - q_len where none is given."""
-    scores = scale * (q @ k.mT)
-    _, q_len, k_len = scores.shape
-    if not causal:
-        return scores
-    ahead = (k_len - q_len if diagonal is None else diagonal) + 1
-    return scores.masked_fill(scores.new_ones(q_len, k_len).triu(ahead).bool(), hidden)
-
-
-def weighted(scores, v):
-    """Softmax of the scores, times v: [bh, q_len, d]; zeros for a row of -inf alone, which is NaN to PyTorch."""
-    return scores.softmax(2).nan_to_num(0) @ v
-
-
-def both(scores, v):
-    """What 8.4 and the parts after it give: o, and the logarithm of the sums [bh, q_len]."""
-    return weighted(scores, v), scores.logsumexp(2)
-
-
-def attention(q, k, v, scale, causal):
-    return weighted(scaled_scores(q, k, scale, causal), v)
-
-
-def attention_and_lse(q, k, v, scale, causal):
-    return both(scaled_scores(q, k, scale, causal), v)
-
-
-def error_terms(q, k, v, scale, causal):
-    """What errors of o and lse are proportional to.
-
-    A score is off by roundings of the terms it is the sum of, and its weight by as much of itself. A key whose weight
-    is off by a part of it moves o by that part of weight · (v - o), and lse by that part of its weight.
-    """
-    scores = scaled_scores(q, k, scale, causal)
-    parts = scores.softmax(2).nan_to_num(0) * (1 + abs(scale) * (q.abs() @ k.abs().mT))
-    moved = parts.sum(2)
-    return parts @ v.abs() + moved[..., None] * weighted(scores, v).abs(), moved + scores.logsumexp(2).abs()
-
-
-def half_error_terms(q, k, v, scale, causal):
-    """The same where weights and o are halves and all else is in float, as shares of what half makes."""
-    of_o, of_lse = error_terms(q, k, v, scale, causal)
-    return attention(q, k, v.abs(), scale, causal) + of_o * 2.0**-10, of_lse * 2.0**-10
-
-
-def gradients(q, k, v, dout, scale, causal):
-    q, k, v = (x.detach().clone().requires_grad_() for x in (q, k, v))
-    attention(q, k, v, scale, causal).backward(dout)
-    return q.grad, k.grad, v.grad
-
-
-def gradient_terms(q, k, v, dout, scale, causal):
-    """The terms of dq, dk and dv as they are without a sign; a weight is off by as much of itself as its score is."""
-    scores = scaled_scores(q, k, scale, causal)
-    p = scores.softmax(2).nan_to_num(0) * (1 + 2.0**-10 * abs(scale) * (q.abs() @ k.abs().mT))
-    ds = abs(scale) * p * (dout.abs() @ v.abs().mT + (dout * weighted(scores, v)).abs().sum(2, keepdim=True))
-    return ds @ k.abs(), ds.mT @ q.abs(), p.mT @ dout.abs()
-
-
-def by_head(function):
-    """The same function, head after head: the scores of all of them at once can be many gigabytes."""
-
-    def of_all(q, k, v, scale, causal):
-        import torch  # not for those who only list puzzles
-
-        heads = [function(*(x[b : b + 1] for x in (q, k, v)), scale, causal) for b in range(len(q))]
-        return tuple(map(torch.cat, zip(*heads, strict=True))) if heads else function(q, k, v, scale, causal)
-
-    return of_all
-
-
-def first_of(function):
-    """The same function, without lse."""
-    return lambda q, k, v, scale, causal: function(q, k, v, scale, causal)[0]
-
-
-def of_row(function):
-    """The same function for one query a head, q and o [bh, d], without lse."""
-    return lambda q, k, v, scale: function(q[:, None], k, v, scale, 0)[0][:, 0]
+# ---- work ----
 
 
 def work_of(element_bytes):
@@ -144,167 +74,6 @@ def keys_of_tiles(bh, q_len, k_len, d, causal):
     """Elements of k when each tile of queries reads the tiles of keys that one of its queries sees."""
     ends = [first + TILE + k_len - q_len if causal else k_len for first in range(0, q_len, TILE)]
     return bh * d * sum(min(k_len, -(-max(end, 0) // TILE) * TILE) for end in ends)
-
-
-# ---- mistakes ----
-
-
-def of_scores(mistaken):
-    """What `mistaken` makes of the right scores, and of v."""
-    return lambda q, k, v, scale, causal: mistaken(scaled_scores(q, k, scale, causal), v)
-
-
-def largest_of(scores):
-    return scores.amax(2, keepdim=True).nan_to_num(neginf=0)
-
-
-def largest_so_far(scores, tile):
-    """For each score the largest up to the end of its tile: what is subtracted when it is added up."""
-    count = scores.shape[2]
-    ends = [min(j // tile * tile + tile, count) - 1 for j in range(count)]
-    return scores.cummax(2).values[..., ends].nan_to_num(neginf=0)
-
-
-def not_rescaled(of_o, of_sum):
-    """Tiles of so many keys, or None for what is brought up to date."""
-
-    def mistaken(scores, v):
-        largest = largest_of(scores)
-        terms, counted = (
-            (scores - (largest if tile is None else largest_so_far(scores, tile))).exp() for tile in (of_o, of_sum)
-        )
-        return terms @ v / counted.sum(2, keepdim=True), (largest + counted.sum(2, keepdim=True).log())[..., 0]
-
-    return of_scores(mistaken)
-
-
-def padded(scores, v):
-    """The last tile of keys is filled up with zeros, and these count."""
-    heads, q_len, k_len = scores.shape
-    full = -(-k_len // TILE) * TILE
-    longer, zeros = scores.new_zeros(heads, q_len, full), v.new_zeros(heads, full, v.shape[2])
-    longer[..., :k_len], zeros[:, :k_len] = scores, v
-    return both(longer, zeros)
-
-
-MASKING = [
-    Mistake(
-        "the mask began at the top left",
-        lambda q, k, v, scale, causal: both(scaled_scores(q, k, scale, causal, diagonal=0), v),
-        why="The last query sees the last key, whatever the lengths: query i sees the keys j <= i + k_len - q_len. "
-        "With j <= i, a query that comes after 1,000 cached keys would see the first of them only.",
-    ),
-    Mistake(
-        "a query did not see the key at its own place",
-        lambda q, k, v, scale, causal: both(scaled_scores(q, k, scale, causal, k.shape[1] - q.shape[1] - 1), v),
-        why="Query i sees the keys j <= i + k_len - q_len: the last of them, too.",
-    ),
-    Mistake(
-        "hidden keys had the score 0",
-        lambda q, k, v, scale, causal: both(scaled_scores(q, k, scale, causal, hidden=0), v),
-        why="exp(0) is 1, so a key with the score 0 counts. A hidden score is -infinity: its exponential is 0.",
-    ),
-]
-WEIGHTING = [
-    Mistake(
-        "scale came twice",
-        lambda q, k, v, scale, causal: both(scaled_scores(q, k, scale * scale, causal), v),
-        why="Is q scaled when it is loaded, and the score once more?",
-    ),
-    Mistake(
-        "the weights were not divided by their sum",
-        of_scores(lambda scores, v: ((scores - largest_of(scores)).exp() @ v, scores.logsumexp(2))),
-        why="The exponentials are weights when they are divided by their sum over the keys that the query sees.",
-    ),
-    Mistake(
-        "each key's weights added up to 1, not each query's",
-        of_scores(lambda scores, v: (scores.softmax(1).nan_to_num(0) @ v, scores.logsumexp(2))),
-        why="The softmax goes along the keys: for each query, the weights of all its keys add up to 1.",
-    ),
-]
-RESCALING = [
-    Mistake(
-        f"{what} kept what was added up before the largest score grew{where}",
-        not_rescaled(*tiles),
-        why="Terms of exp(score - old) and of exp(score - new) do not add up. When a larger score comes, what there is "
-        "so far has to be multiplied by exp(old - new): the sum, and every column of o.",
-    )
-    for tile, where in ((1, ""), (TILE, " from tile to tile"))
-    for what, tiles in (("o", (tile, None)), ("the sum", (None, tile)), ("o and the sum", (tile, tile)))
-]
-TAIL = Mistake(
-    f"the keys that fill up the last tile of {TILE} counted, with the score 0",
-    of_scores(padded),
-    why="exp(0) is 1: zeros past the end of k are keys like any other. Their score has to be -infinity.",
-)
-OF_LSE = [
-    Mistake(
-        "the largest score were missing",
-        of_scores(lambda scores, v: (weighted(scores, v), scores.logsumexp(2) - scores.amax(2))),
-        why="The sum has the terms exp(score - largest): the logarithm of the whole sum is largest + logf(sum).",
-    ),
-    Mistake(
-        "the logarithm of the sum were to the base 2",
-        of_scores(
-            lambda scores, v: (
-                weighted(scores, v),
-                scores.amax(2) + (scores.logsumexp(2) - scores.amax(2)) / log(2),
-            )
-        ),
-        why="lse is a natural logarithm: logf, not log2f. With exp2f and scores times log2(e), divide by log2(e) in "
-        "the end.",
-    ),
-    Mistake(
-        "lse were counted in powers of 2",
-        of_scores(lambda scores, v: (weighted(scores, v), scores.logsumexp(2) / log(2))),
-        why="lse is a natural logarithm. Where scores were multiplied by log2(e), for exp2f, multiply by ln(2) again.",
-    ),
-]
-
-IN_HALF = [
-    Mistake(
-        "scores had been rounded to half",
-        of_scores(lambda scores, v: both(scores.half().double(), v)),
-        why="A half has 11 significant bits: a score near 32 is off by 1/64, and its weight by as much of itself. What "
-        "tensor cores add up is a float. It becomes a half when it is a weight, between 0 and 1.",
-    ),
-    Mistake(
-        "log2(e) were multiplied in twice",
-        lambda q, k, v, scale, causal: both(scaled_scores(q, k, scale / log(2), causal), v),
-        why="`scale` has log2(e) in it already: a weight is exp2f of a score, not expf.",
-    ),
-]
-
-
-def explicit(q, k, v, dout, scale, causal, *, delta=True, scaled=True):
-    """The gradients by their formulas, delta or scale left out where that is False."""
-    p = scaled_scores(q, k, scale, causal).softmax(2).nan_to_num(0)
-    ds = p * (dout @ v.mT - delta * (dout * (p @ v)).sum(2, keepdim=True)) * (scale if scaled else 1)
-    return ds @ k, ds.mT @ q, p.mT @ dout
-
-
-OF_GRADIENTS = [
-    Mistake(
-        "delta were left out",
-        lambda q, k, v, dout, scale, causal: explicit(q, k, v, dout, scale, causal, delta=False),
-        why="A weight that grows takes from all others of its row, as they add up to 1: that is what delta takes off.",
-    ),
-    Mistake(
-        "scale were missing in dq and dk",
-        lambda q, k, v, dout, scale, causal: explicit(q, k, v, dout, scale, causal, scaled=False),
-        why="A score is scale · (q · k), so that its derivatives by q and by k have scale in them.",
-    ),
-    Mistake(
-        "there were no mask",
-        lambda q, k, v, dout, scale: gradients(q, k, v, dout, scale, 0),
-        why="With causal = 1, query i sees the keys j <= i + k_len - q_len; its weights for others are 0.",
-    ),
-]
-
-
-def as_in(adapted, *mistakes):
-    """The mistakes of a part whose entry is called otherwise."""
-    return [Mistake(mistake.like, adapted(mistake.reference), why=mistake.why) for mistake in mistakes]
 
 
 # ---- tolerances ----
