@@ -31,7 +31,8 @@ def not_rescaled(of_o, of_sum):
         terms, counted = (
             (scores - (largest if tile is None else largest_so_far(scores, tile))).exp() for tile in (of_o, of_sum)
         )
-        return terms @ v / counted.sum(2, keepdim=True), (largest + counted.sum(2, keepdim=True).log())[..., 0]
+        added_up = counted.sum(2, keepdim=True)
+        return (terms @ v / added_up).nan_to_num(0), (largest + added_up.log())[..., 0]
 
     return of_scores(mistaken)
 
@@ -98,7 +99,7 @@ TAIL = Mistake(
 OF_LSE = [
     Mistake(
         "the largest score were missing",
-        of_scores(lambda scores, v: (weighted(scores, v), scores.logsumexp(2) - scores.amax(2))),
+        of_scores(lambda scores, v: (weighted(scores, v), scores.logsumexp(2) - largest_of(scores)[..., 0])),
         why="The sum has the terms exp(score - largest): the logarithm of the whole sum is largest + logf(sum).",
     ),
     Mistake(
@@ -106,7 +107,7 @@ OF_LSE = [
         of_scores(
             lambda scores, v: (
                 weighted(scores, v),
-                scores.amax(2) + (scores.logsumexp(2) - scores.amax(2)) / log(2),
+                largest_of(scores)[..., 0] + (scores.logsumexp(2) - largest_of(scores)[..., 0]) / log(2),
             )
         ),
         why="lse is a natural logarithm: logf, not log2f. With exp2f and scores times log2(e), divide by log2(e) in "
