@@ -1,4 +1,4 @@
-"""Goals on how threads work together: a tree, registers alone, one atomic a block, blocks enough, equal bits.
+"""Goals on how threads work together: a tree, registers alone, few atomics, blocks enough, equal bits.
 
 They are judged as those of `grader/goals.py` are, on counters that docs/verdict.md lists and on the launches of a plan.
 """
@@ -75,6 +75,40 @@ def one_atomic_a_block() -> Goal:
 
     sentence = "A block adds up by itself first: one atomic a block at most."
     return Goal("one atomic a block", "goal_missed", sentence, check)
+
+
+def one_atomic_a_thread() -> Goal:
+    """No case has more atomics, counted by lanes, than its launches have threads."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        for judged in _counted(evidence):
+            atomics = _by_line(judged, "global_atomic_lanes")
+            threads = sum(math.prod(launch.grid) * math.prod(launch.block) for launch in judged.launches)
+            if (total := sum(atomics.values())) > threads:
+                said = f"For {_sizes(judged)} there are {total:,} atomics from {threads:,} threads."
+                return Shortfall(said, _worst(atomics))
+        return None
+
+    sentence = "A thread adds up in a register first: one atomic a thread at most."
+    return Goal("one atomic a thread", "goal_missed", sentence, check)
+
+
+def no_local_memory() -> Goal:
+    """No kernel loads from local memory or stores there, in any case."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        for judged in _counted(evidence):
+            asked = _by_line(judged, "local_load_requests", "local_store_requests")
+            worst = _worst(asked)
+            if worst is not None:
+                said = (
+                    f"Here are {asked[worst]:,} accesses of warps to local memory: an index is known only as it runs."
+                )
+                return Shortfall(said, worst)
+        return None
+
+    sentence = "What a thread keeps is in registers: no array of its own lies in local memory."
+    return Goal("no local memory", "redundant_traffic", sentence, check)
 
 
 def many_blocks(least: int) -> Goal:

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from grader.cooperation import equal_bits, many_blocks, one_atomic_a_block, registers_only, shared_work
+from grader.cooperation import (
+    equal_bits,
+    many_blocks,
+    no_local_memory,
+    one_atomic_a_block,
+    one_atomic_a_thread,
+    registers_only,
+    shared_work,
+)
 from grader.evidence import CaseEvidence, Evidence, Goal, KernelFact, LaunchFact, Shortfall, Varied
 from grader.puzzle import Case
 
@@ -89,6 +97,29 @@ def test_one_atomic_a_block_counts_lanes(atomics: int, reached: bool) -> None:
     if shortfall is not None:
         assert shortfall.line == 9
         assert f"{atomics:,} atomics from 4 blocks" in shortfall.sentence
+
+
+# ---- one atomic a thread ----
+
+
+@pytest.mark.parametrize(("lanes", "reached"), [(1024, True), (1025, False)])
+def test_a_thread_may_have_one_atomic(lanes: int, reached: bool) -> None:
+    judged = ran(8, {9: {"global_atomic_lanes": lanes - 1}, 11: {"global_atomic_lanes": 1}}, blocks=4)
+    shortfall = missed(one_atomic_a_thread(), judged)
+    assert (shortfall is None) is reached
+    if shortfall is not None:
+        assert shortfall == Shortfall("For n = 8 there are 1,025 atomics from 1,024 threads.", 9)
+
+
+# ---- no local memory ----
+
+
+@pytest.mark.parametrize("access", ["load", "store"])
+def test_one_access_to_local_memory_is_one_too_many(access: str) -> None:
+    assert missed(no_local_memory(), ran(8, {7: {"global_load_requests": 8}})) is None
+    shortfall = missed(no_local_memory(), ran(8, {7: {f"local_{access}_requests": 1}}))
+    assert shortfall is not None
+    assert shortfall.line == 7
 
 
 # ---- many blocks ----

@@ -1,5 +1,6 @@
 """Puzzle 1: out = a + b, from one block to 16-byte accesses at any alignment."""
 
+from grader.cooperation import shared_work
 from grader.goals import coalesced, fixed_grid, no_redundant_traffic, wide_accesses
 from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 
@@ -49,6 +50,7 @@ puzzle = Puzzle(
             work=work,
             tolerance=TOLERANCE,
             lesson="The threads of one block, and the guard.",
+            goals=[shared_work("n")],
         ),
         Part(
             "vector_add",

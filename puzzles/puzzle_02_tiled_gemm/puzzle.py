@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from grader.cooperation import no_local_memory
 from grader.goals import coalesced, reuse
 from grader.puzzle import Case, In, InOut, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 
@@ -225,7 +226,7 @@ puzzle = Puzzle(
             tolerance=TOLERANCE,
             lesson="A square of results in registers, 16-byte loads, the next tiles on their way.",
             mistakes=[Mistake(SAME_TILES, first_tiles_again, why=SAME_TILES_WHY)],
-            goals=[coalesced(only="load"), reuse(work, 64), reuse(work, 4, of="shared")],
+            goals=[coalesced(only="load"), reuse(work, 64), reuse(work, 4, of="shared"), no_local_memory()],
         ),
         Part(
             "gemm_bias_act",

@@ -1,6 +1,13 @@
 """Puzzle 5: sums, from one block to the whole machine; maxima, a softmax, and sums down the columns."""
 
-from grader.cooperation import equal_bits, many_blocks, one_atomic_a_block, registers_only, shared_work
+from grader.cooperation import (
+    equal_bits,
+    many_blocks,
+    one_atomic_a_block,
+    one_atomic_a_thread,
+    registers_only,
+    shared_work,
+)
 from grader.goals import coalesced, no_redundant_traffic, reads_at_most
 from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f32, i32
 
@@ -359,7 +366,7 @@ puzzle = Puzzle(
             work=col_work,
             tolerance=COL_SUM,
             lesson="Down the columns, with coalesced loads: the gradient of a bias.",
-            goals=[coalesced(), reads_at_most("x", 1, elements), many_blocks(132)],
+            goals=[coalesced(), reads_at_most("x", 1, elements), many_blocks(132), one_atomic_a_thread()],
         ),
     ],
 )
