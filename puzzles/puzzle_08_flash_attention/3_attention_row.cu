@@ -1,15 +1,13 @@
 // attention_row: o = softmax(scale · q · kᵀ) · v for one query, each key and each value read once, no score stored
 //
-// Why    A model that writes a text has one new query and all the keys of the past. 8.1 keeps a score for each key,
-// since
+// Why    A model that writes a text has one new query and all the keys of the past. 8.1 keeps a score for each key, as
 //        the weights need the sum of all. But what 8.2 does with the sum also works for o: it is a sum of exp(score -
 //        largest) · v, so whenever the largest score grows, one factor brings all that was added up to the new one.
 // Given  q and o [bh, d], k and v [bh, k_len, d], floats in device memory, row-major; d from 1 to 128; scale by value;
 //        for k_len = 0 o is 0. `Columns`: of a row of d floats, those that one lane has, c = lane, lane + 32, …, and 0
 //        past the end; columns, which loads them; warp_sum; a launcher with a warp for each of the bh rows.
 // Write  the kernel's body, about 12 lines: a loop over the keys, which keeps the largest score, the sum and the
-// weighted
-//        sum of the values; then o.
+//        weighted sum of the values; then o.
 // Goal   k and v are read once; nothing but o is stored; shared memory does not grow with k_len.
 #include <cuda_runtime.h>
 
