@@ -8,7 +8,6 @@ size, where a sample of its blocks is run; then its goals are judged on what was
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from grader.compiled import build_findings, named_fragments, uninitialised, void
 from grader.cuda.presence import why_not
 from grader.evidence import CaseEvidence, Evidence
 from grader.explain import Observation
-from grader.facts import as_sentence, kernel_facts, launch_facts, printed_by_host
+from grader.facts import kernel_facts, launch_facts, printed_by_host
 from grader.judged_goals import judged_goals
 from grader.launcher import host_observations
 from grader.notes import Notes
@@ -28,7 +27,7 @@ from grader.puzzle import Case, element_count
 from grader.python_part import PythonPart
 from grader.smallest import Failing, smallest_case
 from grader.submission import Options, Submission
-from grader.tools import Tools, TorchLoading, TorchMissing
+from grader.tools import Tools, TorchLoading
 from grader.verdict import BENCH_GROUP, CaseResult, PartVerdict, Stage, State
 
 if TYPE_CHECKING:
@@ -64,21 +63,7 @@ class _PartCheck(Notes):
     failing: Failing | None = None
 
     def verdict(self) -> PartVerdict:
-        from grader.toolchain import ToolMissing
-
-        begun = time.perf_counter()
-        try:
-            state = self._judge()
-        except (ToolMissing, TorchMissing) as missing:
-            state, self.reason = State.unchecked, as_sentence(str(missing))
-        except Exception as error:
-            logging.getLogger(__name__).debug("judging %s", self.submission.shown, exc_info=True)
-            state = State.unchecked
-            self.reason = f"The grader itself failed ({type(error).__name__}: {error}); your file may well be right."
-        if state in (State.wrong, State.goal_open) and self.submission.is_untouched():
-            state = State.not_started
-        self._spent("total", begun)
-        return self.as_verdict(state, self._device())
+        return self.concluded(self._judge, self._device)
 
     def _device(self) -> str:
         if self.gpu is not None:

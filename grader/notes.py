@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from grader.evidence import CaseEvidence
 from grader.explain import Observation
-from grader.facts import PRINTED_CHARACTERS, launch_facts, readable
+from grader.facts import PRINTED_CHARACTERS, as_sentence, launch_facts, readable
 from grader.findings import Place, identity
 from grader.puzzle import Case, call_by_name
 from grader.submission import Options, Submission
+from grader.tools import TorchMissing
 from grader.verdict import (
     BENCH_GROUP,
     CaseResult,
@@ -63,8 +65,25 @@ class Notes:
         grouped = [(group, case) for group, cases in self.part.groups.items() for case in cases]
         self.cases = list(self.options.cases) if self.options.cases is not None else grouped
 
-    def as_verdict(self, state: State, device: str) -> PartVerdict:
-        """Everything noted, with the state that it comes to; `device` gave the final values."""
+    def concluded(self, judge: Callable[[], State], device: Callable[[], str]) -> PartVerdict:
+        """The verdict that `judge` comes to, whatever happens in it; `device` says then what gave the final values."""
+        from grader.toolchain import ToolMissing
+
+        begun = time.perf_counter()
+        try:
+            state = judge()
+        except (ToolMissing, TorchMissing) as missing:
+            state, self.reason = State.unchecked, as_sentence(str(missing))
+        except Exception as error:
+            logging.getLogger(__name__).debug("judging %s", self.submission.shown, exc_info=True)
+            state = State.unchecked
+            self.reason = f"The grader itself failed ({type(error).__name__}: {error}); your file may well be right."
+        if state in (State.wrong, State.goal_open) and self.submission.is_untouched():
+            state = State.not_started
+        self._spent("total", begun)
+        return self._verdict(state, device())
+
+    def _verdict(self, state: State, device: str) -> PartVerdict:
         largest = self._largest()
         return PartVerdict(
             part=self.part.name,

@@ -139,13 +139,7 @@ def share_in(part: Part, built: Build, case: Case, seed: int) -> float:
     inputs = {buffer.name: memory[buffer.name].clone() for buffer in part.buffers if buffer.is_read}
     plan = record(built, part, case).plan
     SoftwareGPU(built).run(plan, memory, roles={buffer.name: buffer.role for buffer in part.buffers})
-    worst = 0.0
-    for compared in compare(part, case, inputs, memory).buffers:
-        if compared.got.numel():
-            error = (compared.got - compared.expected).abs().nan_to_num(nan=0.0)
-            shares = error[error > 0] / compared.allowed[error > 0]
-            worst = max([worst, float(shares.max())] if shares.numel() else [worst])
-    return worst
+    return compare(part, case, inputs, memory).of_tolerance
 
 
 def _warnings(part: Located, shown: Path, source: Path) -> Iterator[Problem]:

@@ -6,7 +6,6 @@ be right to three digits at best, and a gradient of the right size with one wron
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +18,12 @@ from grader.caged_python.drawn import Drawn, Expected
 from grader.caged_python.kernels import Called, Kernels
 from grader.caged_python.session import NotATensor, Raised, Session, described
 from grader.explain import sentence, title
-from grader.facts import as_sentence, printed_by_host
+from grader.facts import printed_by_host
 from grader.notes import Notes
 from grader.op.errors import EntryFailed
 from grader.puzzle import Case
 from grader.python_part import Call, PythonPart
-from grader.tools import Tools, TorchLoading, TorchMissing
+from grader.tools import Tools, TorchLoading
 from grader.verdict import CaseResult, Finding, FirstWrong, GoalResult, PartVerdict, Stage, State
 
 if TYPE_CHECKING:
@@ -56,21 +55,7 @@ class _PythonCheck(Notes):
     _compared: list[tuple[int, int, float, float, float]] = field(default_factory=list)
 
     def verdict(self) -> PartVerdict:
-        from grader.toolchain import ToolMissing
-
-        begun = time.perf_counter()
-        try:
-            state = self._judge()
-        except (ToolMissing, TorchMissing) as missing:
-            state, self.reason = State.unchecked, as_sentence(str(missing))
-        except Exception as error:
-            logging.getLogger(__name__).debug("judging %s", self.submission.shown, exc_info=True)
-            state = State.unchecked
-            self.reason = f"The grader itself failed ({type(error).__name__}: {error}); your file may well be right."
-        if state in (State.wrong, State.goal_open) and self.submission.is_untouched():
-            state = State.not_started
-        self._spent("total", begun)
-        return self.as_verdict(state, DEVICE)
+        return self.concluded(self._judge, lambda: DEVICE)
 
     @property
     def python(self) -> PythonPart:
