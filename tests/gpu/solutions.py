@@ -1,20 +1,22 @@
-"""Solutions on a real GPU, by hand: `python -m tests.gpu.solutions 2 3.5 5 [--out FILE] [--commit HASH]`.
+"""Solutions on a real GPU, by hand: `python -m tests.gpu.solutions 2 3.5 5 [--out FILE] [--commit HASH] [--jobs N]`.
 
 Each small case of these puzzles and parts, replayed as a stream of calls and as a graph on fresh inputs: the values
-against PyTorch, and bit for bit against the software GPU's. Then the bench case, timed, and its values judged, beside a
-streaming kernel that reads and writes in the same proportion (`ceilings.py`), PyTorch's own product of matrices
-(`matrix_products.py`) or its attention (`attention.py`). A part that promises equal bits is replayed a hundred times on
-one input; with `--far`, one with a far case runs that too, which takes a minute. Exits 0 only if all values are right,
-no fault is seen, and no part is below its floor; sums by float atomics may differ in bits, since their order is open.
+against PyTorch, and bit for bit against the software GPU's; N parts at a time. A part that promises equal bits is
+replayed a hundred times on one input. Then, one part after the other and nothing beside it, the bench case, timed, and
+its values judged, beside a streaming kernel that reads and writes in the same proportion (`ceilings.py`), PyTorch's own
+product of matrices (`matrix_products.py`) or its attention (`attention.py`). Exits 0 only if all values are right, no
+fault is seen, and no part is below its floor; sums by float atomics may differ in bits, since their order is open.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from grader.build import Build, build
 from grader.catalog import Located, load_catalog
 from grader.compare import compare
 from grader.cuda.session import RealGPU
-from grader.cuda.trial import HOWS, CudaTrial, fits, replayed
+from grader.cuda.trial import HOWS, CudaTrial, replayed
 from grader.inputs import derived_seed, memory_for
 from grader.puzzle import Part, call_by_name
 from grader.record import record
@@ -148,18 +150,31 @@ def equal_bits(gpu: RealGPU, located: Located, built: Build) -> tuple[dict[str, 
     return {"equal_bits": row}, [f"{part.name}: {other} of {REPLAYS} replays gave other bits"] if other else []
 
 
-def far_case(gpu: RealGPU, located: Located, built: Build) -> tuple[dict[str, Any], list[str]]:
-    """The case whose offsets need 64 bits, once, where this machine's memory holds its comparison."""
-    part, case = located.part, located.part.far
-    if case is None or not fits(part, case):
-        return {}, []
-    gpu.load(record(built, part, case, layout=gpu.layout(case)).plan, built.cubin)
-    memory = memory_for(part, case, SEED)
-    inputs = {buffer.name: memory[buffer.name].clone() for buffer in part.buffers if buffer.is_read}
-    replayed(gpu, part, memory, how="graph")
-    wrong = compare(part, case, inputs, memory).wrong
-    row = {"far": {"params": dict(case.params), "wrong": wrong}}
-    return row, [f"{part.name}, far: {wrong} wrong"] if wrong else []
+def apart(label: str, target: int, threads: int) -> tuple[dict[str, Any], list[str]]:
+    """What needs no clock, of one part, in a process of its own."""
+    torch.set_num_threads(threads)
+    (located,) = parts_of([label])
+    built = built_for(located, target)
+    row = Row(located.label, located.part.name)
+    with RealGPU(located.part) as gpu:
+        problems = list(small_cases(gpu, located, built, row))
+        seen, more = equal_bits(gpu, located, built)
+    return row.plain | seen, problems + more
+
+
+def built_for(located: Located, target: int) -> Build:
+    """The solution, compiled for this GPU with the parts that it builds on."""
+    return build(located.solution_path, target=target, uses=used_sources(located))
+
+
+def all_apart(located: list[Located], target: int, jobs: int) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """`apart` of these parts in their order, so many at a time."""
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        labels = [one.label for one in located]
+        for row, problems in pool.map(apart, labels, [target] * len(labels), [threads] * len(labels)):
+            print(json.dumps(row), flush=True)
+            yield row, problems
 
 
 def main(arguments: list[str]) -> int:
@@ -167,7 +182,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("puzzles", nargs="+", help="puzzles or parts")
     parser.add_argument("--out", type=Path, default=Path("solutions.json"))
     parser.add_argument("--commit")
-    parser.add_argument("--far", action="store_true")
+    parser.add_argument("--jobs", type=int, default=4)
     options = parser.parse_args(arguments)
     located = parts_of(options.puzzles)
     ceilings: dict[str, dict[str, Any]] = {}
@@ -178,22 +193,18 @@ def main(arguments: list[str]) -> int:
     with RealGPU(located[0].part) as gpu:
         target = gpu.device.target
         found["about"] |= {"device": gpu.device.name, "driver": gpu.driver}
-    with ThreadPoolExecutor(4) as pool:
-        builds = list(pool.map(lambda one: build(one.solution_path, target=target, uses=used_sources(one)), located))
-    for one, built in zip(located, builds, strict=True):
-        row = Row(one.label, one.part.name)
+    rows = list(all_apart(located, target, options.jobs))
+    for one, (row, problems) in zip(located, rows, strict=True):
         with RealGPU(one.part) as gpu:
-            found["problems"] += small_cases(gpu, one, built, row)
-            row.plain["bench"], problems = bench(gpu, one, built)
-            for further in (equal_bits, beside_attention, *([far_case] if options.far else [])):
-                seen, more = further(gpu, one, built)
-                row.plain |= seen
-                problems += more
-        timed = row.plain["bench"]
-        problems += [*beside_ceiling(one.part, timed, ceilings), *beside_product(one.part, timed, products)]
-        found["problems"] += problems
-        found["parts"].append(row.plain)
-        print(json.dumps(row.plain), flush=True)
+            built = built_for(one, target)
+            row["bench"], more = bench(gpu, one, built)
+            beside, of_attention = beside_attention(gpu, one, built)
+        row.update(beside)
+        found["problems"] += [*problems, *more, *of_attention]
+        found["problems"] += [*beside_ceiling(one.part, row["bench"], ceilings)]
+        found["problems"] += [*beside_product(one.part, row["bench"], products)]
+        found["parts"].append(row)
+        print(json.dumps(row["bench"]), flush=True)
         options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for problem in found["problems"]:
         print(f"PROBLEM {problem}")
