@@ -136,6 +136,12 @@ def reference_results(
     return _by_buffer(part, case, part.reference, inputs, dtype)
 
 
+def scale_results(part: Part, case: Case, inputs: Tensors) -> dict[str, torch.Tensor] | None:
+    """What stands for the results' size in the part's tolerance, in float64; None where that is the results' own."""
+    scale = part.tolerance.scale
+    return None if scale is None else _by_buffer(part, case, scale, inputs, torch.float64)
+
+
 def _by_buffer(
     part: Part, case: Case, function: Callable[..., Any], inputs: Tensors, dtype: torch.dtype
 ) -> dict[str, torch.Tensor]:
@@ -161,8 +167,7 @@ def _by_buffer(
 def compare(part: Part, case: Case, inputs: Tensors, results: Tensors) -> Comparison:
     """Compares what a run left in `results` with the reference on `inputs`, the values from before the run."""
     expected = reference_results(part, case, inputs)
-    scale = part.tolerance.scale
-    scales = expected if scale is None else _by_buffer(part, case, scale, inputs, torch.float64)
+    scales = scale_results(part, case, inputs) or expected
     compared = []
     for buffer in part.results:
         got, wanted = results[buffer.name].flatten(), expected[buffer.name].flatten().double()
