@@ -58,6 +58,7 @@ REASONS: dict[str, dict[str, str]] = {
     "transpose_padded": {"shared_store_requests": NOBODY, "global_load_requests": NOBODY},
     "transpose_swizzled": {"shared_store_requests": NOBODY, "global_load_requests": NOBODY},
     "gemm_wmma_block": {"shared_load_requests": BY_MATRIX},
+    "gemm_wmma_any": {"shared_load_requests": BY_MATRIX},
     "gemm_wmma_bf16": {"global_load_requests": GENERIC},
     "block_sum": {"shared_load_requests": NOBODY, "shared_store_requests": NOBODY},
     "rmsnorm_vec": {

@@ -138,6 +138,15 @@ def fused_backward(measured: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
+def through_autograd(measured: Mapping[str, Any]) -> str:
+    """7.7 beside PyTorch's two layers by width of the output, in ms: forward, and forward with backward."""
+    rows = ["| out_features | 7.7 | with backward | PyTorch | with backward |", "|---|---|---|---|---|"]
+    for width in measured["milliseconds"]:
+        ms = [width[who][what] for who in ("ours", "pytorch") for what in ("forward", "forward_backward")]
+        rows.append(f"| {width['out_features']:,} | " + " | ".join(f"{one:.3f}" for one in ms) + " |")
+    return "\n".join(rows)
+
+
 def attention(measured: Mapping[str, Any]) -> str:
     """8.5 beside PyTorch's own, and 8.6 beside a copy."""
     rows = ["| | ms | | beside | |", "|---|---|---|---|---|"]
@@ -155,7 +164,7 @@ def attention(measured: Mapping[str, Any]) -> str:
 
 
 # Page, marker, results, and what makes the table of them.
-SOLUTIONS = "results/h200/solutions.json"
+SOLUTIONS, LATER_SOLUTIONS = "results/h200/solutions.json", "results/h200/solutions_7_8_9.json"
 TABLES: tuple[tuple[str, str, str, Table], ...] = (
     ("puzzles/puzzle_01_vector_add/README.md", "times", "results/puzzle_01_h200.json", times),
     ("puzzles/puzzle_01_vector_add/README.md", "block sizes", "results/puzzle_01_h200.json", block_sizes),
@@ -187,11 +196,12 @@ TABLES: tuple[tuple[str, str, str, Table], ...] = (
     ),
     ("puzzles/puzzle_07_layernorm_linear/README.md", "forward", "results/h200/fusion.json", fused),
     ("puzzles/puzzle_07_layernorm_linear/README.md", "backward", "results/h200/fusion.json", fused_backward),
-    ("puzzles/puzzle_08_flash_attention/README.md", "parts", "results/h200/solutions_attention.json", attention),
+    ("puzzles/puzzle_07_layernorm_linear/README.md", "autograd", "results/h200/autograd.json", through_autograd),
+    ("puzzles/puzzle_08_flash_attention/README.md", "parts", LATER_SOLUTIONS, attention),
     (
         "puzzles/puzzle_09_sgd/README.md",
         "parts",
-        "results/h200/solutions_layernorm_sgd.json",
+        LATER_SOLUTIONS,
         solved_streams("9.1", "9.2", "9.3", "9.4", "9.5"),
     ),
 )

@@ -21,6 +21,8 @@ from typing import Any, TypeAlias
 import torch
 
 from grader.catalog import load_catalog
+from tests.gpu.bare import about as on_this_gpu
+from tests.gpu.first_light import about
 
 Layer: TypeAlias = Callable[..., torch.Tensor]
 RUNS, WARM_UP, CPU_RUNS = 30, 5, 3
@@ -125,6 +127,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--rows", type=int, default=8192)
+    parser.add_argument("--commit")
     chosen = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
     layer, widths = fused(), []
@@ -139,8 +142,8 @@ def main() -> int:
             row[name] = timed(one, chosen.rows, width, device)
         print(json.dumps(row), flush=True)
         widths.append(row)
-    about = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": chosen.rows, "hidden": HIDDEN}
-    result = {**about, "milliseconds": widths, "problems": problems}
+    head = about(chosen.commit) | on_this_gpu("tests.gpu.autograd")
+    result = {"about": head, "rows": chosen.rows, "hidden": HIDDEN, "milliseconds": widths, "problems": problems}
     print("\n".join(problems) or "all values right")
     if chosen.out is not None:
         chosen.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

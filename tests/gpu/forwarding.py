@@ -27,6 +27,8 @@ from grader.compare import compare
 from grader.inputs import derived_seed, memory_for
 from grader.op import Entry, EntryFailed, load_entry
 from grader.puzzle import Case, Part
+from tests.gpu.bare import about as on_this_gpu
+from tests.gpu.first_light import about
 from tests.op.parts import copy_part
 
 SEED, CALLS = 20_261_130, 1000
@@ -156,8 +158,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--commit")
     chosen = parser.parse_args()
-    row: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "calls": 0}
+    head = about(chosen.commit) | on_this_gpu(f"tests.gpu.forwarding {' '.join(chosen.names)}")
+    row: dict[str, Any] = {"about": head, "calls": 0}
     problems = []
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda located: build(located.solution_path), solutions(chosen.names)))
