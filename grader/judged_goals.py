@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def judged_goals(
     part: Part, evidence: Evidence, built: Build, seed: int, tools: Tools
 ) -> Iterator[tuple[GoalResult, Observation | None]]:
-    """Each goal with what became of it."""
+    """Each goal with what became of it. That a line moves too many bytes is not told where it is told why: it jumps."""
+    jumping: set[int | None] = set()
     for goal in part.goals:
         missed = goal.check(evidence)
         measured = goal.measured(evidence) if goal.measured is not None and missed is None else None
@@ -27,6 +28,11 @@ def judged_goals(
             yield result, None
             continue
         shortfall = missed if isinstance(missed, Shortfall) else Shortfall(missed)
+        if goal.kind == "uncoalesced_access":
+            jumping.add(shortfall.line)
+        elif goal.kind == "redundant_traffic" and shortfall.line in jumping:
+            yield result, None
+            continue
         facts = {"variant": "goal", "goal": goal.sentence, "reason": shortfall.sentence, **shortfall.facts}
         facts |= _banks(part, goal, shortfall, evidence, built, seed, tools)
         yield result, Observation(goal.kind, line=shortfall.line, kernel=shortfall.kernel, facts=facts)

@@ -119,8 +119,9 @@ def mutants_of(part: Located) -> list[Mutant]:
 
 
 def digest_of(part: Located) -> str:
-    """What a part's solution is known by in results: any change of its text is another one."""
-    return hashlib.sha256(part.solution_path.read_bytes()).hexdigest()[:16]
+    """What a part's solution is known by in results: any change of its text but in comments and blanks is another."""
+    lines = part.solution_path.read_text(encoding="utf-8").splitlines()
+    return hashlib.sha256("\n".join(filter(None, map(_plain, lines))).encode()).hexdigest()[:16]
 
 
 def _mutant(part: Located, source: str, edit: Edit, name: str) -> Mutant:

@@ -5,6 +5,7 @@
 // Given  a, b and out, n floats each, n at most 1024, in device memory; a launcher that starts one block of 1024
 //        threads, whatever n is.
 // Write  the kernel's body, 1 line: one thread, one element; a thread without an element does nothing.
+// Goal   The threads share the work: fewer accesses to memory than elements, where a warp's access counts once.
 #include <cuda_runtime.h>
 
 __global__ void vector_add_block_kernel(const float* __restrict__ a, const float* __restrict__ b,

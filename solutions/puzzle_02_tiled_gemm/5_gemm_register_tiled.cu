@@ -8,7 +8,7 @@
 // Write  about 25 lines: thread t brings one float4 of each tile: of A, row t / 2 from column t % 2 * 4 on, of B, row
 //        t / 32 from column t % 32 * 4 on. Then for each k 8 + 8 values into registers, and 64 multiply-adds. At the
 //        end the stores. To be fast, send off the loads of the next tiles before the products of these.
-// Goal   Each value loaded from global memory is used at least 64 times, each read from shared memory at least 4 times.
+// Goal   Coalesced loads; each value of global memory is used 64 times at least, of shared memory 4; no local memory.
 #include <cuda_runtime.h>
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 //        blockIdx.x numbers them across, blockIdx.y down, gridDim.y is chunks. For rows = 0 it starts none.
 // Write  the kernel's body, about 7 lines: a thread without a column leaves; the others add up their column, from the
 //        first row of the block's piece to the last; one atomicAdd each. And a line of the launcher, as in 5.3.
-// Goal   Loads are coalesced, and none is done twice; 132 blocks at least at full size.
+// Goal   Loads are coalesced, and none is done twice; 132 blocks at least at full size; one atomic a thread at most.
 #include <cuda_runtime.h>
 
 #include <algorithm>
