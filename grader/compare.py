@@ -360,7 +360,7 @@ def _explains(
 ) -> bool:
     attempt, got, expected = attempt.double()[wrong], got[wrong], expected[wrong]
     both = got.isfinite() & attempt.isfinite() & expected.isfinite()
-    if not bool(both.any()) or not bool((both | (attempt == got)).all()):
+    if not bool(got[both].any()) or not bool((both | (attempt == got)).all()):  # zeros alone tell of no type
         return False
     attempt, got, expected = attempt[both], got[both], expected[both]
     nearer = float((attempt - got).abs().mean()) * 8 <= float((expected - got).abs().mean())

@@ -37,7 +37,7 @@ from grader.puzzle import (
 from grader.simt.machine import ELEMENT_TYPES
 from grader.simt.remote import SparseBuffer
 from grader.simt.sampled_values import values_at
-from grader.trial import DEVICE, Ran, from_device
+from grader.trial import DEVICE, Ran, from_device, launches_of
 from grader.verdict import BENCH_GROUP, CaseResult, FirstWrong, Sampled, Stage
 
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ class FullSize:
     seed: int
 
     def run(self, tools: Tools) -> Ran | None:
-        """What the sample showed; None where it showed nothing, because a sample says nothing about such a plan."""
+        """What the sample showed; None where it showed nothing, because a sample says nothing about such a plan.
+
+        A sample that came to no end is a result with none of the blocks.
+        """
         if any(self._dtype(buffer).name not in ELEMENT_TYPES for buffer in self.part.buffers):
             return None
         begun = time.perf_counter()
@@ -73,12 +76,17 @@ class FullSize:
             elements=max(element_count(buffer, self.case.params) for buffer in self.part.results),
             seed=self.seed,
         )
-        if seen.execution.cut or not seen.execution.launches:
+        if not seen.execution.launches:
             return None
+        if seen.execution.cut:
+            return Ran(replace(self._result(seen, None, passed=True), sampled=Sampled(0, self._blocks())))
         ran = self._judged(seen)
         ran.counters, ran.printed = seen.counters, seen.printed
         ran.seconds = time.perf_counter() - begun
         return ran
+
+    def _blocks(self) -> int:
+        return sum(_volume(operation) for operation in launches_of(self.plan))
 
     def _sparse(self, buffer: Buffer) -> SparseBuffer:
         return SparseBuffer(self._dtype(buffer).name, self._seed(buffer) if buffer.is_read else None)

@@ -55,7 +55,9 @@ def kernel_chosen(choose: Callable[[Case], str]) -> Goal:
                 if (chosen := kernel_name(launch.kernel)) != wanted:
                     moved = [f", {name} moved by {by} bytes" for name, by in judged.case.offset.items()]
                     where = _sizes(judged.case) + "".join(moved)
-                    return Shortfall(f"For {where} it is {chosen}, not {wanted}.", launch.line, launch.kernel)
+                    return Shortfall(
+                        f"For {where} you launch {chosen}; {wanted} was made for it.", launch.line, launch.kernel
+                    )
         return None
 
     return Goal("kernel chosen", "goal_missed", "Each case is left to the kernel that was made for it.", check)

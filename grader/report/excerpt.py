@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ _TAB = 4
 
 
 def excerpt(source: str, name: str, marks: Sequence[tuple[int, str]], width: int) -> list[Text]:
-    """The marked lines, each cut to `width` columns; nothing where no mark lies in the file."""
+    """The marked lines, wrapped to `width` columns, with those between them; nothing where no mark lies in the file."""
     lines = source.split("\n")
     placed = [(line, note) for line, note in sorted(marks, key=lambda mark: mark[0]) if 1 <= line <= len(lines)]
     if not placed:
@@ -24,7 +25,7 @@ def excerpt(source: str, name: str, marks: Sequence[tuple[int, str]], width: int
             shown.append(Text(f"  {'':{digits + 2}} ⋮", style="dim"))
             continue
         notes = [note for at, note in placed if at == line]
-        shown.append(_source_line(lines[line - 1], line, digits, bool(notes), width))
+        shown += _source_line(lines[line - 1], line, digits, bool(notes), width)
         shown += [_note(note, lines[line - 1], digits, width) for note in notes if note]
     return shown
 
@@ -42,12 +43,28 @@ def _shown_lines(marked: Sequence[int]) -> Iterator[int | None]:
         before = line
 
 
-def _source_line(text: str, line: int, digits: int, marked: bool, width: int) -> Text:
+def _source_line(text: str, line: int, digits: int, marked: bool, width: int) -> Iterator[Text]:
+    """A line; where it is marked and too long, the rest of it below, further in."""
     shown = Text("  ▶ " if marked else "    ", style="bold red" if marked else "")
     shown.append(f"{line:>{digits}} │ ", style="dim")
-    shown.append(visible(text), style="bold" if marked else "dim")
+    pieces = _wrapped(visible(text), width - len(shown)) if marked else [visible(text)]
+    shown.append(pieces[0], style="bold" if marked else "dim")
     shown.truncate(width, overflow="ellipsis")
-    return shown
+    yield shown
+    for piece in pieces[1:]:
+        below = Text(f"    {'':{digits}} │ ", style="dim")
+        below.append(piece, style="bold")
+        yield below
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """`text` in pieces of `width` columns, those after the first a tab further in than the first."""
+    indent = len(text) - len(text.lstrip())
+    further = " " * (indent + _TAB)
+    if len(further) > width // 2:
+        return [text]
+    wrapper = textwrap.TextWrapper(width, " " * indent, further, break_on_hyphens=False)
+    return wrapper.wrap(text[indent:]) or [text]
 
 
 def _note(note: str, text: str, digits: int, width: int) -> Text:

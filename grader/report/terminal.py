@@ -149,6 +149,8 @@ def _steps(
         failed = [result for result in results if not result.passed]
         outcome = next(iter(titles.values()), _say("wrong")) if failed else _say("right")
         mark = "✔" if not failed else "?" if part.state is State.unchecked else "✘"
+        if all(result.sampled is not None and not result.sampled.blocks for result in results):
+            mark, outcome = "–", _say("too_long")
         yield mark, _name(group), _sizes(failed or results, column), outcome
     if part.not_reached and part.cases:
         yield "–", _say("not_reached"), ", ".join(part.not_reached), ""
@@ -177,7 +179,9 @@ def _sizes(results: Sequence[CaseResult], column: int) -> str:
     if not names:
         return ""
     sampled = next((result.sampled for result in results if result.sampled), None)
-    part_of_it = _say("sampled", blocks=sampled.blocks, of=f"{sampled.of:,}") if sampled else ""
+    part_of_it = ""
+    if sampled:
+        part_of_it = _say("sampled" if sampled.blocks else "not_sampled", blocks=sampled.blocks, of=f"{sampled.of:,}")
     head = part_of_it + " ".join(names) + " = "
     shown = [" ".join(_number(value) for value in result.params.values()) + _places(result) for result in results]
     text = head + ", ".join(shown)

@@ -6,7 +6,7 @@
 //        launcher that starts enough blocks of 256 threads.
 // Write  the kernel's body, about 2 lines: which weight is mine, and, if there is one, its step. The result replaces
 //        what was there.
-// Goal   Loads and stores are coalesced.
+// Goal   Loads and stores are coalesced, none is done twice.
 #include <cuda_runtime.h>
 
 __global__ void sgd_step_f32_kernel(float* w, const float* __restrict__ g, float lr, int n) {

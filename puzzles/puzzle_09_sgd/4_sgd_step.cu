@@ -6,7 +6,7 @@
 //        float; the kernels of 9.1 to 9.3; blocks, for a grid; the pointers as each kernel wants them.
 // Write  the choice, about 8 lines: floats go to the first kernel; halves to the third if they are even in number and
 //        both addresses are multiples of 4 bytes, else to the second. The third has of_block halves a block.
-// Goal   Each case is left to the kernel that was made for it.
+// Goal   Each case is left to the kernel that was made for it; nothing is loaded or stored twice.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

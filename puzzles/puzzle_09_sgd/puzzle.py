@@ -1,26 +1,21 @@
 """Puzzle 9: the SGD step, from one weight a thread to a choice of kernels, and momentum."""
 
-import torch
+from grader.goals import coalesced, kernel_chosen, no_redundant_traffic, wide_accesses
+from grader.puzzle import Case, DTypeBy, In, InOut, Part, Puzzle, Scalar, Tolerance, Work, f16, f32, i32
 
-from grader.goals import coalesced, kernel_chosen, wide_accesses
-from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Part, Puzzle, Scalar, Tolerance, Work, f16, f32, i32
+from .mistakes import (
+    MISTAKES,
+    MISTAKES_IN_HALF,
+    MISTAKES_IN_PAIRS,
+    MISTAKES_WITH_MOMENTUM,
+    stepped,
+    stepped_with_momentum,
+)
 
 LR = 0.1
 LARGE = 300_007  # a prime, more than 1,024 blocks of 256
 FAR, FAR_HALVES = (1 << 30) + 3, (3 << 29) + 1  # offsets past 2^31 bytes
 F32, F16 = 0, 1  # dtype
-
-
-# ---- what is right ----
-
-
-def stepped(w, g, lr):
-    return w - lr * g
-
-
-def stepped_with_momentum(w, g, velocity, lr, momentum, weight_decay):
-    moved = momentum * velocity + g + weight_decay * w
-    return w - lr * moved, moved
 
 
 # ---- tolerances ----
@@ -155,102 +150,28 @@ def fitting_kernel(case):
 # ---- mistakes ----
 
 
-def as_half(value):
-    return torch.tensor(value, dtype=torch.float16).double()
-
-
-MISTAKES = [
-    Mistake(
-        "the step went up the gradient",
-        lambda w, g, lr: w + lr * g,
-        why="The gradient points to where the loss grows. A step goes the other way: w - lr · g.",
-    ),
-    Mistake(
-        "the weight itself were left out",
-        lambda g, lr: -lr * g,
-        why="The step is added to the weight that was there: w - lr · g.",
-    ),
-    Mistake(
-        "weights shrank instead of following g",
-        lambda w, lr: w - lr * w,
-        why="The step is the rate times the gradient, g, not times the weight.",
-    ),
-]
-MISTAKES_IN_HALF = [
-    Mistake(
-        "the rate had been rounded to a half",
-        lambda w, g, lr: w - as_half(lr) * g,
-        why="As a half, the rate has 11 significant bits, and below 3 · 10⁻⁸ it is 0. Leave lr the float that it is.",
-    ),
-    Mistake(
-        "the product had been rounded to a half",
-        lambda w, g, lr: w - (lr * g).half().double(),
-        why="The result is rounded once, at the end. A product that is kept in a half is rounded before, and is "
-        "infinite past 65,504: multiply and subtract floats.",
-    ),
-    Mistake(
-        "everything had been computed in half",
-        lambda w, g, lr: w - (as_half(lr) * g).half().double(),
-        why="Turn both halves into floats first, subtract and multiply floats, and round the result once.",
-    ),
-    *MISTAKES,
-]
-MISTAKES_WITH_MOMENTUM = [
-    Mistake(
-        "the weight followed the old velocity",
-        lambda w, g, velocity, lr, momentum, weight_decay: (
-            w - lr * velocity,
-            stepped_with_momentum(w, g, velocity, lr, momentum, weight_decay)[1],
-        ),
-        why="First the new velocity, then the weight by it.",
-    ),
-    Mistake(
-        "the rate were part of the velocity",
-        lambda w, g, velocity, lr, momentum, weight_decay: (
-            w - momentum * velocity - lr * (g + weight_decay * w),
-            momentum * velocity + lr * (g + weight_decay * w),
-        ),
-        why="That is the older formula. PyTorch keeps the velocity without the rate, and multiplies where the weight "
-        "is changed: the two differ once the rate does.",
-    ),
-    Mistake(
-        "the gradient counted with 1 - momentum",
-        lambda w, g, velocity, lr, momentum, weight_decay: (
-            w - lr * (momentum * velocity + (1 - momentum) * (g + weight_decay * w)),
-            momentum * velocity + (1 - momentum) * (g + weight_decay * w),
-        ),
-        why="That is a running mean, as Adam keeps it. Here the gradient is added whole.",
-    ),
-    Mistake(
-        "the decay did not go through the velocity",
-        lambda w, g, velocity, lr, momentum, weight_decay: (
-            w - lr * weight_decay * w - lr * (momentum * velocity + g),
-            momentum * velocity + g,
-        ),
-        why="That is AdamW's way. In SGD the decay is part of the gradient: g + weight_decay · w.",
-    ),
-    Mistake(
-        "weight decay were left out",
-        lambda w, g, velocity, lr, momentum: (w - lr * (momentum * velocity + g), momentum * velocity + g),
-        why="The gradient that counts is g + weight_decay · w.",
-    ),
-    Mistake(
-        "the weight also took what the next step will have of this one (Nesterov)",
-        lambda w, g, velocity, lr, momentum, weight_decay: (
-            w - lr * (g + weight_decay * w + momentum * (momentum * velocity + g + weight_decay * w)),
-            momentum * velocity + g + weight_decay * w,
-        ),
-        why="That is `nesterov=True`. Here the weight follows the velocity, and nothing else.",
-    ),
-]
-
-
 def parameters(dtype):
     return [InOut("w", dtype, "n"), In("g", dtype, "n"), Scalar("lr", f32), Scalar("n", i32)]
 
 
 def elements(at, i):
     return at.w[i], at.g[i]
+
+
+def work(n):
+    return Work(bytes=12 * n, flops=2 * n)
+
+
+def work_in_half(n):
+    return Work(bytes=6 * n, flops=2 * n)
+
+
+def work_by_type(n, dtype):
+    return work_in_half(n) if dtype == F16 else work(n)
+
+
+def work_with_momentum(n, dtype):
+    return Work(bytes=(14 if dtype == F16 else 20) * n, flops=6 * n)
 
 
 def even(n):
@@ -282,10 +203,10 @@ puzzle = Puzzle(
             },
             bench=Case(n=1 << 28, lr=LR),
             far=Case(n=FAR, lr=LR),
-            work=lambda n: Work(bytes=12 * n, flops=2 * n),
+            work=work,
             tolerance=SINGLE,
             lesson="An update in place.",
-            goals=[coalesced()],
+            goals=[coalesced(), no_redundant_traffic(work)],
             mistakes=MISTAKES,
         ),
         Part(
@@ -303,10 +224,10 @@ puzzle = Puzzle(
             },
             bench=Case(n=1 << 28, lr=LR),
             far=Case(n=FAR_HALVES, lr=LR),
-            work=lambda n: Work(bytes=6 * n, flops=2 * n),
+            work=work_in_half,
             tolerance=HALF,
             lesson="Half in memory, float in registers, one rounding.",
-            goals=[coalesced()],
+            goals=[coalesced(), no_redundant_traffic(work_in_half)],
             mistakes=MISTAKES_IN_HALF,
         ),
         Part(
@@ -324,12 +245,12 @@ puzzle = Puzzle(
             },
             bench=Case(n=1 << 29, lr=LR),
             far=Case(n=FAR_HALVES + 1, lr=LR),
-            work=lambda n: Work(bytes=6 * n, flops=2 * n),
+            work=work_in_half,
             tolerance=HALF,
             lesson="Two halves an access, and a rate that stays a float.",
             goals=[wide_accesses("load", bytes_a_lane=4), wide_accesses("store", bytes_a_lane=4), coalesced()],
             valid=even,
-            mistakes=MISTAKES_IN_HALF,
+            mistakes=MISTAKES_IN_PAIRS,
         ),
         Part(
             "sgd_step",
@@ -360,10 +281,10 @@ puzzle = Puzzle(
             },
             bench=Case(n=1 << 28, lr=LR, dtype=F16),
             far=Case(n=FAR_HALVES, lr=LR, dtype=F16),
-            work=lambda n, dtype: Work(bytes=(6 if dtype == F16 else 12) * n, flops=2 * n),
+            work=work_by_type,
             tolerance=BY_TYPE,
             lesson="The kernel that fits: by type, number and address.",
-            goals=[kernel_chosen(fitting_kernel)],
+            goals=[kernel_chosen(fitting_kernel), no_redundant_traffic(work_by_type)],
             mistakes=MISTAKES_IN_HALF,
         ),
         Part(
@@ -407,10 +328,10 @@ puzzle = Puzzle(
             },
             bench=with_momentum(1 << 27, dtype=F16)[0],
             far=with_momentum(FAR)[0],
-            work=lambda n, dtype: Work(bytes=(14 if dtype == F16 else 20) * n, flops=6 * n),
+            work=work_with_momentum,
             tolerance=WITH_MOMENTUM,
             lesson="PyTorch's formula: momentum and weight decay.",
-            goals=[coalesced()],
+            goals=[coalesced(), no_redundant_traffic(work_with_momentum)],
             extra=True,
             mistakes=MISTAKES_WITH_MOMENTUM,
         ),

@@ -5,7 +5,7 @@
 // Given  w and g, n halves each, in device memory; lr, a float, which may be far too small for a half; the launcher.
 // Write  the kernel's body, about 2 lines: as in 9.1, with both values turned into floats first, and the result turned
 //        into a half at the very end.
-// Goal   Loads and stores are coalesced.
+// Goal   Loads and stores are coalesced, none is done twice.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

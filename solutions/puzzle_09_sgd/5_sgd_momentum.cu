@@ -8,7 +8,7 @@
 //            gradient = g + weight_decay · w
 //            velocity = momentum · velocity + gradient
 //            w        = w - lr · velocity              with the new velocity, and rounded once
-// Goal   Loads and stores are coalesced.
+// Goal   Loads and stores are coalesced, none is done twice.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
