@@ -110,7 +110,8 @@ class PretendedDevice:
 
     def run_sample(self, plan: Plan, sparse: Any, *, elements: int, **options: Any) -> Any:
         self.owner.sampled.append(elements)
-        return SimpleNamespace(execution=SimpleNamespace(cut=True, launches=()))  # says nothing, as of a plan it cannot cut down
+        execution = SimpleNamespace(cut=True, launches=())  # says nothing, as of a plan it cannot cut down
+        return SimpleNamespace(execution=execution)
 
 
 def make_part(**changes: Any) -> Part:
