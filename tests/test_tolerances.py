@@ -40,6 +40,7 @@ OTHERS = {
     "rmsnorm_bf16": f"{NORM}/brain_sum_in_bfloat16",
     "layernorm": "puzzle_07_layernorm_linear/norm_in_half",
     "layernorm_linear": "puzzle_07_layernorm_linear/fused_in_half",
+    "layernorm_linear_f16": "puzzle_07_layernorm_linear/tensor_sum_in_half",
     "flash_decode": "puzzle_08_flash_attention/decode_in_half",
     "flash_attention_backward": "puzzle_08_flash_attention/backward_sums_in_half",
     "sgd_f16_half2": "puzzle_09_sgd/pairs_product_in_half",

@@ -1,6 +1,7 @@
 """Cases of puzzle 7: sizes, and how their inputs are filled and placed."""
 
 from grader.puzzle import Case
+from grader.python_part import Call
 
 EPS = 1e-5
 
@@ -44,3 +45,11 @@ def back_layers(*values, offset=None, **generators):
 def in_float4s(case):
     """Whether every row of every matrix begins where 16 bytes can be loaded at once."""
     return case.params["cols"] % 4 == 0 and case.params["out_features"] % 4 == 0 and not case.offset
+
+
+# ---- in Python ----
+
+
+def calls(*values, eps=EPS, **further):
+    sizes = (dict(zip(("batch", "seq", "hidden", "out_features"), value, strict=True)) for value in values)
+    return [Call(**size, eps=eps, **further) for size in sizes]

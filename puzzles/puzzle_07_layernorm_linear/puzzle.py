@@ -4,8 +4,23 @@ from dataclasses import replace
 
 from grader.cooperation import equal_bits
 from grader.goals import coalesced, reuse, writes_results_only
-from grader.puzzle import Beside, Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f32, i32
-from grader.python_part import Call, PythonPart, Source
+from grader.puzzle import (
+    Beside,
+    Case,
+    In,
+    Mistake,
+    Out,
+    Part,
+    Puzzle,
+    Scalar,
+    Tolerance,
+    Work,
+    Workspace,
+    f16,
+    f32,
+    i32,
+)
+from grader.python_part import PythonPart, Source
 
 from .backward import (
     CHAIN,
@@ -20,7 +35,7 @@ from .backward import (
     gradients,
     through_linear,
 )
-from .cases import EPS, aligned, at_least_one, back_layers, back_shapes, filled, in_float4s, layers, shapes
+from .cases import EPS, aligned, at_least_one, back_layers, back_shapes, calls, filled, in_float4s, layers, shapes
 from .forward import (
     LINEAR,
     LINEAR_MISTAKES,
@@ -28,10 +43,11 @@ from .forward import (
     SINGLE,
     fused,
     layernorm,
-    linear,
+    normed_and_linear,
     sizes_step_by_step,
     step_by_step,
 )
+from .half import HALF, HALF_CASES, HALF_GOALS, HALF_MISTAKES, half_work
 
 ROWS, COLS, OUT_FEATURES, EPSILON = (
     Scalar("rows", i32),
@@ -294,18 +310,6 @@ LAYERNORM_LINEAR_BACKWARD = Part(
 
 # ---- parts: in Python ----
 
-
-def calls(*values, eps=EPS, **further):
-    sizes = (dict(zip(("batch", "seq", "hidden", "out_features"), value, strict=True)) for value in values)
-    return [Call(**size, eps=eps, **further) for size in sizes]
-
-
-def normed_and_linear(x, ln_weight, ln_bias, linear_weight, linear_bias, eps):
-    centred = x - x.mean(-1, keepdim=True)
-    rstd = ((centred * centred).mean(-1, keepdim=True) + eps).rsqrt()
-    return linear(centred * rstd * ln_weight + ln_bias, linear_weight, linear_bias)
-
-
 TENSORS = ["x", "ln_weight", "ln_bias", "linear_weight", "linear_bias"]
 AUTOGRAD = PythonPart(
     "autograd",
@@ -339,6 +343,34 @@ AUTOGRAD = PythonPart(
     lesson="torch.autograd.Function: what forward keeps for backward, and training through kernels of one's own.",
 )
 
+# ---- parts: in half precision ----
+
+LAYERNORM_LINEAR_F16 = Part(
+    "layernorm_linear_f16",
+    params=[
+        matrix(In, "x", f16),
+        *by_column(In, "gamma", "beta", dtype=f16),
+        In("W", f16, "out_features", "cols"),
+        In("bias", f16, "out_features"),
+        Out("y", f16, "rows", "out_features"),
+        MEAN,
+        RSTD,
+        *LAYER_SIZES,
+        EPSILON,
+    ],
+    reference=fused(layernorm),
+    groups=HALF_CASES,
+    bench=Case(rows=1 << 16, cols=1024, out_features=1024, eps=EPS),
+    far=LAYERNORM_LINEAR.far,
+    work=half_work,
+    tolerance=HALF,
+    lesson="Tensor cores for the products, floats for the statistics.",
+    goals=HALF_GOALS,
+    extra=True,
+    valid=at_least_one,
+    mistakes=HALF_MISTAKES,
+)
+
 puzzle = Puzzle(
     title="LayerNorm + Linear",
     parts=[
@@ -349,5 +381,6 @@ puzzle = Puzzle(
         LAYERNORM_BACKWARD,
         LAYERNORM_LINEAR_BACKWARD,
         AUTOGRAD,
+        LAYERNORM_LINEAR_F16,
     ],
 )

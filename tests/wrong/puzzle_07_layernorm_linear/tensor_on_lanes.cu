@@ -1,0 +1,70 @@
+// layernorm_linear_f16: the products are made by lanes, in float
+#include <cuda_fp16.h>
+
+constexpr int warp = 32, tile = 128, deep = 64, threads = 256;
+
+struct alignas(16) Eight {
+    half at[8];
+};
+
+__device__ inline Eight eight(const half* matrix, long long row, long long k, int rows, int cols, bool aligned) {
+    const half* from = matrix + row * cols + k;
+    if (aligned) return row < rows && k < cols ? *reinterpret_cast<const Eight*>(from) : Eight{};
+    Eight found;
+    for (int i = 0; i < 8; ++i) found.at[i] = row < rows && k + i < cols ? from[i] : __float2half(0.0f);
+    return found;
+}
+
+__global__ void statistics_kernel(const half* x, float* mean, float* rstd, int rows, int cols, float eps) {
+    const long long row = blockIdx.x * (threads / warp) + threadIdx.x / warp, begin = row * cols;
+    if (row >= rows) return;
+    const unsigned lane = threadIdx.x % warp;
+    float m = 0.0f, squares = 0.0f;
+    for (int c = lane; c < cols; c += warp) m += float(x[begin + c]);
+    for (int other = 1; other < warp; other *= 2) m += __shfl_xor_sync(~0u, m, other);
+    m /= cols;
+    for (int c = lane; c < cols; c += warp) squares += (float(x[begin + c]) - m) * (float(x[begin + c]) - m);
+    for (int other = 1; other < warp; other *= 2) squares += __shfl_xor_sync(~0u, squares, other);
+    if (lane == 0) mean[row] = m, rstd[row] = rsqrtf(squares / cols + eps);
+}
+
+__global__ __launch_bounds__(threads, 2) void tile_kernel(const half* x, const half* gamma, const half* beta,
+                                                          const half* W, const half* bias, half* y, const float* mean,
+                                                          const float* rstd, int rows, int cols, int out_features) {
+    __shared__ __align__(32) Eight As[tile][deep / 8 + 1], Ws[tile][deep / 8 + 1];  // rows of 72 halves
+    const int t = threadIdx.x;
+    const int across = (out_features + tile - 1) / tile;
+    const long long row0 = blockIdx.x / across * tile, col0 = blockIdx.x % across * tile;
+    const bool aligned = (2 * size_t(cols) | size_t(x) | size_t(gamma) | size_t(beta) | size_t(W)) % 16 == 0;
+    float sum[8][8] = {};
+    for (long long k0 = 0, k = t % 8 * 8; k0 < cols; k0 += deep, k += deep) {
+        for (int r = t / 8; r < tile; r += 32) Ws[r][t % 8] = eight(W, col0 + r, k, out_features, cols, aligned);
+        const Eight g = eight(gamma, 0, k, 1, cols, aligned), b = eight(beta, 0, k, 1, cols, aligned);
+        for (int r = t / 8; r < tile; r += 32) {
+            const float m = row0 + r < rows ? mean[row0 + r] : 0.0f, by = row0 + r < rows ? rstd[row0 + r] : 0.0f;
+            Eight a = eight(x, row0 + r, k, rows, cols, aligned);
+            for (int i = 0; i < 8; ++i) a.at[i] = (float(a.at[i]) - m) * by * float(g.at[i]) + float(b.at[i]);
+            As[r][t % 8] = a;
+        }
+        __syncthreads();
+        for (int i = 0; i < deep; ++i)
+            for (int j = 0; j < 64; ++j)
+                sum[j / 8][j % 8] +=
+                    float(As[t / 16 + j / 8 * 16][i / 8].at[i % 8]) * float(Ws[t % 16 + j % 8 * 16][i / 8].at[i % 8]);
+        __syncthreads();
+    }
+    for (int j = 0; j < 64; ++j) {
+        const long long row = row0 + t / 16 + j / 8 * 16, col = col0 + t % 16 + j % 8 * 16;
+        if (row < rows && col < out_features) y[row * out_features + col] = sum[j / 8][j % 8] + float(bias[col]);
+    }
+}
+
+extern "C" cudaError_t layernorm_linear_f16(const half* x, const half* gamma, const half* beta, const half* W,
+                                            const half* bias, half* y, float* mean, float* rstd, int rows, int cols,
+                                            int out_features, float eps, cudaStream_t stream) {
+    const unsigned grid = (rows + tile - 1) / tile * ((out_features + tile - 1) / tile);
+    if (rows) statistics_kernel<<<(rows + 7) / 8, threads, 0, stream>>>(x, mean, rstd, rows, cols, eps);
+    if (grid)
+        tile_kernel<<<grid, threads, 0, stream>>>(x, gamma, beta, W, bias, y, mean, rstd, rows, cols, out_features);
+    return cudaGetLastError();
+}
