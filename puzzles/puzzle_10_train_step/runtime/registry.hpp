@@ -1,0 +1,47 @@
+// The registry: all variants of all operations, each registered by its own file.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "op_kind.hpp"
+#include "tensor_desc.hpp"
+
+// A call whose numbers and shapes fit its operation (shapes.hpp has looked): a variant need not look again.
+struct OpCall {
+    OpKind kind;
+    const TensorDesc* inputs;
+    const TensorDesc* outputs;
+    const double* attrs;  // in the order of the signature
+};
+
+// What a variant says of a call: that it can do it, or why not.
+struct Supported {
+    const char* refusal;  // null where it can
+    explicit operator bool() const { return refusal == nullptr; }
+};
+constexpr Supported supported{nullptr};
+constexpr Supported refused(const char* why) {
+    return {why};
+}
+
+// One way to do an operation.
+struct Variant {
+    OpKind kind;
+    const char* name;  // that of its kernel, so that a launch tells its variant
+    int priority;      // of all that support a call the highest is taken
+    Supported (*supported)(const OpCall& call);
+    cudaError_t (*launch)(const OpCall& call, cudaStream_t stream);
+};
+
+// A variant's place in the list of all. A file makes one, as a variable; it enters itself when the program is loaded:
+//     static const Registration registration{{OpKind::EltwiseAdd, "my_kernel", 10, my_supported, my_launch}};
+class Registration {
+  public:
+    explicit Registration(const Variant& made) : variant(made), next(first) { first = this; }
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
+
+    const Variant variant;
+    const Registration* const next;
+    inline static const Registration* first = nullptr;  // a constant, and so there before any of them is made
+};
