@@ -26,12 +26,14 @@ from grader.diagnostics import in_source_terms
 from grader.forbidden import ASSEMBLER_LIST, outside_reads, refused_path
 from grader.hostlines import HostLines, read_host_code
 from grader.native import NativeBuildFailed, build_library
-from grader.prelude import UsedSource, prelude
+from grader.prelude import Companion, HeaderFile, UsedSource, headers, prelude
 from grader.toolchain import Toolchain, ToolMissing, find_toolchain
 
 __all__ = [
     "Build",
     "BuildFailed",
+    "Companion",
+    "HeaderFile",
     "HostLines",
     "Kernel",
     "NativeBuildFailed",
@@ -106,7 +108,7 @@ def build(
     target: int = DEFAULT_TARGET,
     toolchain: Toolchain | None = None,
     debug: bool = False,
-    uses: Sequence[UsedSource] = (),
+    uses: Sequence[Companion] = (),
 ) -> Build:
     """Compile `source` for `target`, or take what was compiled from the same bytes before; with `debug` the device code
     is not optimised, and its PTX says where each variable lives. `uses` are compiled with it, see `prelude.py`.
@@ -116,7 +118,9 @@ def build(
     """
     toolchain = toolchain or find_toolchain()
     runtime = build_library("runtime")
-    job = _Job(source, source.read_bytes(), _name_in_cage(source), target, toolchain, runtime, debug, prelude(uses))
+    name = _name_in_cage(source)
+    beside = tuple(headers(uses))
+    job = _Job(source, source.read_bytes(), name, target, toolchain, runtime, debug, prelude(uses), beside)
     made: list[float] = []
 
     def make(directory: Path) -> None:
@@ -153,6 +157,7 @@ class _Job:
     runtime: Path
     debug: bool = False
     prelude: str = ""
+    headers: Sequence[HeaderFile] = ()
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -175,7 +180,8 @@ class _Job:
     @property
     def key(self) -> str:
         made_with = (self.toolchain.identity, self.runtime.parent.name, *self.flags)
-        return content_key(_readers(), self.name, self.text, self.prelude, *made_with)
+        beside = (text for header in self.headers for text in (header.path, header.text))
+        return content_key(_readers(), self.name, self.text, self.prelude, *made_with, *beside)
 
     def fill(self, directory: Path) -> float:
         """Compile into `directory`; the seconds that it took."""
@@ -186,7 +192,11 @@ class _Job:
         (work / self.name).write_bytes(self.text)
         if self.prelude:
             (work / _PRELUDE).write_text(self.prelude, encoding="utf-8")
-        for written in work.iterdir():
+        for header in self.headers:
+            beside = work / header.path
+            beside.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text(header.text, encoding="utf-8")
+        for written in work.rglob("*"):
             os.utime(written, (0, 0))  # ptxas writes the time into its line table
         finished = self._run(work)
         said = self._said(finished, work)

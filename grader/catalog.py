@@ -95,6 +95,13 @@ class Located:
             found |= {part.label: part for part in (*needed.used, needed)}
         return tuple(found.values())
 
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The files that lie beside its source, as paths in the puzzle's folder; its own only, not of parts it uses."""
+        folder = self.puzzle.directory
+        found = [path for pattern in self.part.headers for path in folder.glob(pattern) if path.is_file()]
+        return tuple(sorted({path.relative_to(folder).as_posix() for path in found}))
+
     @cached_property
     def beside(self) -> tuple[Located, ...]:
         """The parts of the same puzzle that are shown beside this one, in the order of their calls."""

@@ -4,6 +4,8 @@ Each lies in a namespace of its own, so that two may have a kernel, a constant o
 `extern "C"` and therefore the same functions that the source declares. Headers are included before, once, outside the
 namespaces, and what a source defines for the preprocessor ends with it. Line tables and messages know the sources under
 names that no learner's file has: what happens there is told, as for any header, at the line of the call.
+
+A part may have headers of its own besides, which lie beside its source: `HeaderFile`.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 _INCLUDE = r'^[ \t]*#[ \t]*include[ \t]*(?P<header><[^>\n]+>|"[^"\n]+")[^\n]*'
 _PIECE = re.compile(
@@ -27,18 +30,42 @@ class UsedSource:
     text: str
 
 
+@dataclass(frozen=True)
+class HeaderFile:
+    """A file that lies beside the source: its path there, "runtime/op_call.hpp", and the text.
+
+    One that is a source itself, .cu, is included ahead of the other, and of the parts that this builds on: such a part
+    may have been written with the same files ahead of it.
+    """
+
+    path: str
+    text: str
+
+
+Companion: TypeAlias = UsedSource | HeaderFile
+
+
 def namespace(entry: str) -> str:
     """Where the source of a used part lies: its kernels are called `part_gemm_nt::gemm_nt_kernel`."""
     return f"part_{entry}"
 
 
-def prelude(used: Sequence[UsedSource]) -> str:
-    """One text of all, in this order; "" for none."""
-    if not used:
+def prelude(companions: Sequence[Companion]) -> str:
+    """One text of all that stands before a source, in this order; "" for nothing."""
+    used = [one for one in companions if isinstance(one, UsedSource)]
+    sources = [one.path for one in headers(companions) if one.path.endswith(".cu")]
+    if not used and not sources:
         return ""
-    headers = dict.fromkeys(found["header"] for source in used for found in _includes(source.text))
-    first = ["#pragma once", *(f"#include {header}" for header in headers)]
+    included = dict.fromkeys(found["header"] for source in used for found in _includes(source.text))
+    first = ["#pragma once", *(f"#include {header}" for header in included)]
+    first += [f'#include "{path}"' for path in sources]
     return "\n".join(first) + "\n" + "".join(map(_enclosed, used))
+
+
+def headers(companions: Sequence[Companion]) -> list[HeaderFile]:
+    """Those that lie beside the source, each once, by path."""
+    files = {one.path: one for one in companions if isinstance(one, HeaderFile)}
+    return [files[path] for path in sorted(files)]
 
 
 def _enclosed(source: UsedSource) -> str:

@@ -192,7 +192,10 @@ class Part:
     case's do not: a sample of it is run on the software GPU, as of the bench case, and it is not timed. `mistakes` are
     those that this part invites, beside what any part may have. `uses` names entries of other parts, of any puzzle,
     that the launcher calls: they are compiled with it (`prelude.py`), the learner's own where it has passed, else the
-    reference. `beside` names parts that this one is to be better than; both are counted, nothing is judged by it.
+    reference. `headers` are files of the puzzle's folder that lie beside the source when it is compiled, as glob
+    patterns: "runtime/*.hpp" can be included then, and a .cu among them is included ahead of the source (`prelude.py`);
+    a part that uses this one gets them too. `beside` names parts that this one is to be better than; both are counted,
+    nothing is judged by it.
     """
 
     name: str
@@ -214,6 +217,7 @@ class Part:
     valid: Callable[..., bool] | None = field(default=None, kw_only=True)
     mistakes: Sequence[Mistake] = field(default=(), kw_only=True)
     uses: Sequence[str] = field(default=(), kw_only=True)
+    headers: Sequence[str] = field(default=(), kw_only=True)
     beside: Beside | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.catalog import Located, UsageError, emptied, is_untouched
-from grader.prelude import UsedSource
+from grader.prelude import Companion, HeaderFile, UsedSource
 from grader.puzzle import Case
 from grader.tools import Tools
 
@@ -43,9 +43,20 @@ def references(located: Located) -> tuple[UsedPart, ...]:
     return tuple(UsedPart(part, part.solution_path) for part in located.used)
 
 
-def used_sources(located: Located) -> tuple[UsedSource, ...]:
-    """What `build` takes as `uses` for a file of this part, all of it from the solutions."""
-    return tuple(part.source() for part in references(located))
+def companions(located: Located, used: Sequence[UsedPart]) -> list[Companion]:
+    """What `build` takes as `uses` for a file of this part: the sources of the parts `used`, and headers of all."""
+    files = (header for part in (*located.used, located) for header in _files(part))
+    return [*(part.source() for part in used), *files]
+
+
+def _files(located: Located) -> Iterator[HeaderFile]:
+    for path in located.headers:
+        yield HeaderFile(path, (located.puzzle.directory / path).read_text(encoding="utf-8", errors="replace"))
+
+
+def used_sources(located: Located) -> list[Companion]:
+    """The same, with the sources from the solutions."""
+    return companions(located, references(located))
 
 
 @dataclass(frozen=True)
@@ -74,15 +85,15 @@ class Submission:
         """The parts that it builds on, those first that others need."""
         return references(self.located) if self.uses is None else self.uses
 
-    def sources(self) -> list[UsedSource]:
+    def sources(self) -> list[Companion]:
         """What is compiled with it."""
-        return [part.source() for part in self.used]
+        return companions(self.located, self.used)
 
     def tools(self, tools: Tools) -> Tools:
         """The same tools, building each file with the parts that this one builds on."""
         sources = self.sources()
 
-        def build(source: Path, uses: Sequence[UsedSource] = ()) -> Build:
+        def build(source: Path, uses: Sequence[Companion] = ()) -> Build:
             return tools.build(source, [*uses, *sources])
 
         return replace(tools, build=build) if sources else tools

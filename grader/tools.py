@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from grader.prelude import UsedSource
+from grader.prelude import Companion
 from grader.puzzle import Case, Part
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Recorder(Protocol):
 class Builder(Protocol):
     """`grader.build.build`."""
 
-    def __call__(self, source: Path, uses: Sequence[UsedSource] = ()) -> Build: ...
+    def __call__(self, source: Path, uses: Sequence[Companion] = ()) -> Build: ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def default_tools() -> Tools:
     from grader.build import build
     from grader.record import record
 
-    def built_and_prepared(source: Path, uses: Sequence[UsedSource] = ()) -> Build:
+    def built_and_prepared(source: Path, uses: Sequence[Companion] = ()) -> Build:
         threading.Thread(target=_prepare, name="prepare the software GPU", daemon=True).start()
         return build(source, uses=uses)
 

@@ -21,7 +21,7 @@ from grader.cache import ToolMissing
 from grader.catalog import Located, LocatedPuzzle
 from grader.check import Options, Submission, check_part
 from grader.evidence import Evidence, Goal, Shortfall
-from grader.prelude import UsedSource
+from grader.prelude import Companion
 from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 from grader.record.plan import Launch, Plan
 from grader.tools import Tools, TorchLoading
@@ -65,7 +65,7 @@ class Pretended:
     def tools(self) -> Tools:
         return Tools(self.build, self.record, self.device)
 
-    def build(self, source: Path, uses: Sequence[UsedSource] = ()) -> Any:
+    def build(self, source: Path, uses: Sequence[Companion] = ()) -> Any:
         if self.diagnostics is not None:
             raise self.diagnostics
         return SimpleNamespace(

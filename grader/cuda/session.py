@@ -28,7 +28,7 @@ from grader.wire import WireBroken, announce, read_into, receive, send
 if TYPE_CHECKING:
     import torch
 
-    from grader.build import Build, UsedSource
+    from grader.build import Build, Companion
     from grader.record import Recording
     from grader.record.plan import Plan
     from grader.tools import Tools
@@ -132,7 +132,7 @@ class RealGPU:
                 raise ToolMissing(str(failed)) from failed
             return record(build, part, case, layout=layout, inject=inject)
 
-        def built(source: Path, uses: Sequence[UsedSource] = ()) -> Build:
+        def built(source: Path, uses: Sequence[Companion] = ()) -> Build:
             return compiled(source, target=target, uses=uses)
 
         return replace(tools, build=built, record=recorded)

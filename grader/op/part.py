@@ -34,13 +34,14 @@ def _loaded(name: str) -> Entry:
     from grader.build import build
     from grader.catalog import UsageError, load_catalog
     from grader.own_parts import standing_for, used_parts
+    from grader.submission import companions
 
     parts = (part for puzzle in load_catalog().puzzles for part in puzzle.parts)
     located = next((part for part in parts if part.part.name == name), None)
     if located is None:
         raise UsageError(f"No puzzle here has a part {name}.")
     chosen: UsedPart = standing_for(located)
-    sources = [part.source() for part in used_parts(located)]
+    sources = companions(located, used_parts(located))
     return load_entry(build(chosen.path, target=_target(), uses=sources), located.part)
 
 

@@ -18,7 +18,7 @@ from grader.compare import compare
 from grader.explain import Observation
 from grader.facts import launch_facts
 from grader.findings import Place
-from grader.prelude import UsedSource
+from grader.prelude import Companion
 from grader.puzzle import Case, Part, buffer_bytes, dtype_of, element_count, shape_of
 from grader.simt.execution import Watch
 from grader.simt.lower import lower
@@ -217,7 +217,7 @@ class StoryTrial(Trial):
 
 
 def tell(
-    words: Place, part: Part, case: Case, source: Path, seed: int, tools: Tools, uses: Sequence[UsedSource] = ()
+    words: Place, part: Part, case: Case, source: Path, seed: int, tools: Tools, uses: Sequence[Companion] = ()
 ) -> Story | None:
     """The story of a case that fails; None where no thread of a kernel is to blame, or none can be watched.
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.build import UsedSource, build
+from grader.build import Companion, UsedSource, build
 from grader.catalog import Located, load_catalog
 from grader.cuda.session import RealGPU
 from grader.cuda.trial import CudaTrial
@@ -49,7 +49,7 @@ class Way:
     name: str
     part: Part
     source: Path
-    uses: Sequence[UsedSource] = ()
+    uses: Sequence[Companion] = ()
 
     def case(self, width: int) -> Case:
         """At this width of the output; a product calls it N."""
@@ -63,7 +63,7 @@ def ways() -> list[Way]:
     found = {name: _solved(name, catalog.part_named(entry, "fusion")) for name, entry in ENTRIES.items()}
     unfused, backward = found["unfused"], found["backward_fused"]
     product = UsedSource("gemm_nt", (HERE / "product_of_64.cu").read_text(encoding="utf-8"))
-    others = [used for used in unfused.uses if used.entry != product.entry]
+    others = [one for one in unfused.uses if not isinstance(one, UsedSource) or one.entry != product.entry]
     found["same_tile"] = replace(unfused, name="same_tile", uses=[*others, product])
     source, part = HERE / "backward_apart.cu", _apart(backward.part)
     found["backward_apart"] = Way("backward_apart", part, source, backward.uses)
