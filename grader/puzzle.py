@@ -226,8 +226,6 @@ class Part:
             raise PuzzleError(f"{self.name}: the parameter {min(twice)} appears twice.")
         if not self.groups or not all(self.groups.values()):
             raise PuzzleError(f"{self.name}: every part needs groups, and every group at least one case.")
-        if unread := [one for one in self.buffers if isinstance(one.dtype, DTypeBy) and not one.is_read]:
-            raise PuzzleError(f"{self.name}: {unread[0].name} is no input, and its type depends on a scalar.")
         counted = self.beside.cases if self.beside is not None else ()
         for case in (*self.cases(), self.bench, *([self.far] if self.far is not None else []), *counted):
             self._check_case(case)

@@ -6,6 +6,8 @@ import struct
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +15,7 @@ import torch
 from grader.cache import ToolMissing
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.cuda.trial import CudaTrial, poison_of, replayed
-from grader.puzzle import Case, In, InOut, Out, Part, Scalar, Tolerance, Work, Workspace, f32, f64, i32
+from grader.puzzle import Case, DTypeBy, In, InOut, Out, Part, Scalar, Tolerance, Work, Workspace, f16, f32, f64, i32
 from grader.record.operations import (
     Allocation,
     Copy,
@@ -168,7 +170,7 @@ def test_times_are_taken_until_they_are_narrow_and_results_are_fresh_in_the_last
     case, memory = Case(n=16), memory_of(16)
     gpu.load(add_plan(gpu, case), cubin)
     gpu.fill({"a": memory["a"], "b": memory["b"]})
-    times = gpu.time("graph", poison_of(ADD, 0))
+    times = gpu.time("graph", poison_of(ADD, memory, 0))
     gpu.read({"out": memory["out"]})
     assert times.median == 2.0
     assert times.interval == (2.0, 2.0)
@@ -181,8 +183,15 @@ def test_what_a_kernel_prints_is_kept_and_is_no_answer(gpu: RealGPU, cubin: Path
     gpu.load(add_plan(gpu, case), cubin)
     replayed(gpu, ADD, memory, how="stream")
     assert torch.equal(memory["out"], memory["a"] + memory["b"])
-    gpu.run("graph", poison_of(ADD, 0))
+    gpu.run("graph", poison_of(ADD, memory, 0))
     assert '"passed"' in gpu.printed
+
+
+def test_a_result_is_poisoned_in_the_type_that_it_has() -> None:
+    part = SimpleNamespace(buffers=[Out("y", DTypeBy("dtype", (f32, f16)), "n"), In("x", f32, "n")])
+    for dtype, bytes_of_an_element in ((torch.float32, "addbfa7f"), (torch.float16, "ad7e")):
+        given: Any = part
+        assert poison_of(given, {"y": torch.empty(3, dtype=dtype)}, 0) == {"y": bytes_of_an_element}
 
 
 # ---- what is refused ------------------------------------------------------------------------------------------------

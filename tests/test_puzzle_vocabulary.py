@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 
+from grader.inputs import memory_for
 from grader.puzzle import (
     Case,
     DTypeBy,
@@ -144,15 +146,17 @@ def test_a_case_that_chooses_no_type_or_places_another_is_refused(changes: dict[
         scaled_part(**changes)
 
 
-def test_only_what_comes_with_values_leaves_its_type_to_a_scalar() -> None:
-    with pytest.raises(PuzzleError, match="y is no input, and its type depends on a scalar"):
-        make_part(
-            params=[Out("y", BY_DTYPE, "n"), Scalar("n", i32), Scalar("dtype", i32)],
-            reference=lambda n: n,
-            groups={"all": [Case(n=3, dtype=0)]},
-            bench=Case(n=3, dtype=0),
-            work=lambda n: Work(n, n),
-        )
+def test_what_comes_without_values_is_poisoned_in_the_type_that_the_scalar_chooses() -> None:
+    part = make_part(
+        params=[Out("y", BY_DTYPE, "n"), Scalar("n", i32), Scalar("dtype", i32)],
+        reference=lambda n: n,
+        groups={"all": [Case(n=3, dtype=0), Case(n=3, dtype=1)]},
+        bench=Case(n=3, dtype=0),
+        work=lambda n: Work(n, n),
+    )
+    for case, dtype in zip(part.cases(), (torch.float32, torch.float16), strict=True):
+        found = memory_for(part, case, seed=1)["y"]
+        assert (found.dtype, bool(found.isnan().all())) == (dtype, True)
 
 
 def test_functions_get_what_they_name() -> None:

@@ -19,8 +19,8 @@ from grader.compare import Comparison, compare
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.cuda.timing import Times, gigabytes_per_second
 from grader.explain import Observation
-from grader.inputs import poisoned
-from grader.puzzle import Buffer, Case, Part, buffer_bytes, call_by_name
+from grader.inputs import TORCH_TYPES, poisoned
+from grader.puzzle import Buffer, Case, DType, Out, Part, buffer_bytes, call_by_name
 from grader.simt.software import NOBODY, RunResult
 from grader.trial import Ran, Trial, launches_of
 from grader.verdict import Stage, Timing
@@ -65,7 +65,7 @@ class CudaTrial(Trial):
             memory, inputs = self._memory(0)
             self.gpu.load(self.plan, self.build.cubin)
             self.gpu.fill(inputs)
-            times = self.gpu.time("graph", poison_of(self.part, 0))
+            times = self.gpu.time("graph", poison_of(self.part, memory, 0))
             self.gpu.read({buffer.name: memory[buffer.name] for buffer in self.part.results})
             self._judge_values(ran, memory, compare(self.part, self.case, inputs, memory), inputs, 0)
         except ReplayFailed as failed:
@@ -106,13 +106,15 @@ class CudaTrial(Trial):
 def replayed(gpu: RealGPU, part: Part, memory: Mapping[str, torch.Tensor], *, how: str, run: int = 0) -> None:
     """One replay of the loaded plan on `memory`, a contiguous CPU tensor per buffer, which then holds the results."""
     gpu.fill({buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.is_read})
-    gpu.run(how, poison_of(part, run))
+    gpu.run(how, poison_of(part, memory, run))
     gpu.read({buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.role != "in"})
 
 
-def poison_of(part: Part, run: int) -> dict[str, str]:
-    """What the elements of results and workspaces hold before a run, in hexadecimal, by buffer."""
-    return {buffer.name: _poison(buffer, run) for buffer in part.buffers if not buffer.is_read}
+def poison_of(part: Part, memory: Mapping[str, torch.Tensor], run: int) -> dict[str, str]:
+    """What the elements of results and workspaces, which are of the types in `memory`, hold before a run: bytes in
+    hexadecimal, by buffer.
+    """
+    return {buffer.name: _poison(memory[buffer.name].dtype, run) for buffer in part.buffers if not buffer.is_read}
 
 
 def timing(device: str, part: Part, case: Case, times: Times) -> Timing:
@@ -139,8 +141,9 @@ def fits(part: Part, case: Case) -> bool:
     return needed <= free
 
 
-def _poison(buffer: Buffer, run: int) -> str:
-    one = poisoned(type(buffer)(buffer.name, buffer.dtype, 1), Case(), run)
+def _poison(dtype: torch.dtype, run: int) -> str:
+    name = next(name for name, known in TORCH_TYPES.items() if known == dtype)
+    one = poisoned(Out("one", DType(name, dtype.itemsize), 1), Case(), run)
     return one.view(torch.uint8).numpy().tobytes().hex()
 
 
@@ -148,7 +151,7 @@ def _still_poisoned(buffer: Buffer, got: torch.Tensor, run: int) -> dict[str, An
     if buffer.role != "out":
         return {"count": 0, "first": 0, "ranges": []}
     words = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[got.itemsize]
-    pattern = int.from_bytes(bytes.fromhex(_poison(buffer, run)), "little", signed=True)
+    pattern = int.from_bytes(bytes.fromhex(_poison(got.dtype, run)), "little", signed=True)
     left = got.reshape(-1).view(words) == pattern
     count = int(left.sum())
     return {"count": count, "first": int(left.nonzero()[0]) if count else 0, "ranges": []}

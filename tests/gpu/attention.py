@@ -80,7 +80,7 @@ def timed(gpu: RealGPU, part: Part, built: Build, case: Case) -> dict[str, Any]:
     memory = memory_for(part, case, SEED)
     inputs = {buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.is_read}
     gpu.fill(inputs)
-    taken = timing(gpu.name, part, case, gpu.time("graph", poison_of(part, 0)))
+    taken = timing(gpu.name, part, case, gpu.time("graph", poison_of(part, memory, 0)))
     results = {buffer.name: memory[buffer.name] for buffer in part.results}
     gpu.read(results)
     one_head = Case.of({**case.params, "bh": 1})
