@@ -44,15 +44,15 @@ def fixed_grid(most_blocks: int) -> Goal:
 
 
 def kernel_chosen(choose: Callable[[Case], str]) -> Goal:
-    """Whatever a case launches is the kernel that `choose` names for it."""
+    """Whatever a case launches is the kernel that `choose` names for it, without namespaces and template arguments."""
 
     def check(evidence: Evidence) -> Shortfall | None:
-        from grader.explain.names import kernel_name
+        from grader.explain.names import base_name
 
         for judged in evidence.cases:
             wanted = choose(judged.case)
             for launch in judged.launches:
-                if (chosen := kernel_name(launch.kernel)) != wanted:
+                if (chosen := base_name(launch.kernel)) != wanted:
                     moved = [f", {name} moved by {by} bytes" for name, by in judged.case.offset.items()]
                     where = _sizes(judged.case) + "".join(moved)
                     return Shortfall(

@@ -12,7 +12,7 @@ import pytest
 
 from grader import cli
 from grader.catalog import UsageError, load_catalog
-from grader.explain.names import kernel_name, used_part
+from grader.explain.names import base_name, kernel_name, used_part
 from grader.prelude import UsedSource, prelude
 from tests.test_cli_commands import SCHEMA
 
@@ -182,5 +182,6 @@ def test_includes_stand_before_the_namespaces_and_comments_stay_what_they_are() 
 def test_kernels_of_a_used_part_go_by_their_own_name() -> None:
     mangled = "_ZN12part_gemm_nt14gemm_nt_kernelILi16EEEvPKf"
     assert used_part(mangled) == "gemm_nt"
-    assert kernel_name(mangled) == "gemm_nt_kernel<16>"
+    assert (kernel_name(mangled), base_name(mangled)) == ("gemm_nt_kernel<16>", "gemm_nt_kernel")
+    assert base_name("_ZN11eltwise_add18eltwise_add_kernelI6__halfEEvPKT_S4_PS2_x") == "eltwise_add_kernel"
     assert used_part("_Z14gemm_nt_kernelPKf") is None

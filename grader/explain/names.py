@@ -21,6 +21,11 @@ def kernel_name(mangled: str) -> str:
     return _without_types(full)
 
 
+def base_name(mangled: str) -> str:
+    """The kernel's name alone, without the namespaces that it lies in and without what its template is given."""
+    return kernel_name(mangled).partition("<")[0].rpartition("::")[2]
+
+
 def variable_name(mangled: str) -> str:
     """The name without where it lives: "partial" for "_ZZ10sum_kernelPKfPfiE7partial"."""
     full = _demangled(mangled) if mangled.startswith("_Z") else None

@@ -51,6 +51,13 @@ extern "C" [[gnu::used]] inline cudaError_t op_call(int kind, const TensorDesc* 
     return cudaErrorNotSupported;
 }
 
+// The same from C++: op(OpKind::Gemm, {A, B}, {C}, {0, 1}, stream).
+inline cudaError_t op(OpKind kind, std::initializer_list<TensorDesc> inputs, std::initializer_list<TensorDesc> outputs,
+                      std::initializer_list<double> attrs, cudaStream_t stream) {
+    return op_call(static_cast<int>(kind), inputs.begin(), static_cast<int>(inputs.size()), outputs.begin(),
+                   static_cast<int>(outputs.size()), attrs.begin(), static_cast<int>(attrs.size()), stream);
+}
+
 // Why this thread's last op_call launched nothing; "" where it did.
 extern "C" [[gnu::used]] inline const char* op_refusal() {
     return refusal().text;

@@ -1,6 +1,8 @@
 // What many variants ask of the tensors of a call, and what they need for a launch.
 #pragma once
 
+#include <cuda_fp16.h>
+
 #include <climits>
 
 #include "registry.hpp"
@@ -38,6 +40,12 @@ inline Supported floats_or_halves_in_order(const OpCall& call) {
 template <typename T>
 inline T* data(const TensorDesc& x) {
     return static_cast<T*>(x.data);
+}
+
+// What `launch` returns, which is called with a number of the type that `dtype` says, F32 or F16.
+template <typename Launch>
+inline cudaError_t by_type(std::int32_t dtype, Launch launch) {
+    return dtype == F32 ? launch(float{}) : launch(half{});
 }
 
 // How many blocks of so many elements hold n.

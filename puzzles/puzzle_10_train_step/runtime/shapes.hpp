@@ -90,7 +90,7 @@ inline bool attrs_fit(const OpCall& call) {
 inline bool memory_fits(const OpCall& call) {
     const OpSignature& wanted = signature(call.kind);
     const TensorDesc& out = call.outputs[0];
-    for (int d = 0; d < out.ndim; ++d)
+    for (int d = 0; d < out.ndim && elements(out) > 0; ++d)
         if (out.shape[d] > 1 && out.stride[d] == 0) {
             refusal().say("elements of %s share an address (stride 0), and each has a result of its own.",
                           wanted.output);

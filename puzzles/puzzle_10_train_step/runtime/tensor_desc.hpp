@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 enum DType : std::int32_t { F32 = 0, F16 = 1, BF16 = 2, I32 = 3, I64 = 4 };
 
@@ -19,6 +20,18 @@ struct TensorDesc {
 static_assert(sizeof(TensorDesc) == 80 && alignof(TensorDesc) == 8, "others have this layout, too");
 static_assert(offsetof(TensorDesc, data) == 0 && offsetof(TensorDesc, dtype) == 8 && offsetof(TensorDesc, ndim) == 12);
 static_assert(offsetof(TensorDesc, shape) == 16 && offsetof(TensorDesc, stride) == 48);
+
+// A contiguous tensor of this shape. Whether it may be written to is said by its place in a call, not by its address.
+inline TensorDesc tensor_of(const void* data, std::int32_t dtype, std::initializer_list<std::int64_t> shape) {
+    TensorDesc x{const_cast<void*>(data), dtype, static_cast<std::int32_t>(shape.size()), {}, {}};
+    for (int d = 0; d < x.ndim; ++d) x.shape[d] = shape.begin()[d];
+    std::int64_t stride = 1;
+    for (int d = x.ndim - 1; d >= 0; --d) {
+        x.stride[d] = stride;
+        stride *= x.shape[d];
+    }
+    return x;
+}
 
 // Bytes of an element; 0 for a type that does not exist.
 inline int element_bytes(std::int32_t dtype) {

@@ -1,6 +1,4 @@
 // EltwiseAdd of floats or halves: y = a + b, one element a thread.
-#include <cuda_fp16.h>
-
 #include "../operands.hpp"
 
 namespace eltwise_add {
@@ -13,18 +11,16 @@ __global__ void eltwise_add_kernel(const T* a, const T* b, T* y, long long n) {
     if (i < n) y[i] = static_cast<T>(static_cast<float>(a[i]) + static_cast<float>(b[i]));  // rounded once
 }
 
-template <typename T>
-cudaError_t launch_of(const OpCall& call, cudaStream_t stream) {
+cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     const TensorDesc &a = call.inputs[0], &b = call.inputs[1], &y = call.outputs[0];
     const long long n = elements(y);
     if (n == 0) return cudaSuccess;
-    eltwise_add_kernel<<<blocks_of(n, threads), threads, 0, stream>>>(data<const T>(a), data<const T>(b), data<T>(y),
-                                                                      n);
-    return cudaGetLastError();
-}
-
-cudaError_t launch(const OpCall& call, cudaStream_t stream) {
-    return call.outputs[0].dtype == F32 ? launch_of<float>(call, stream) : launch_of<half>(call, stream);
+    return by_type(y.dtype, [&](auto number) {
+        using T = decltype(number);
+        eltwise_add_kernel<<<blocks_of(n, threads), threads, 0, stream>>>(data<const T>(a), data<const T>(b),
+                                                                          data<T>(y), n);
+        return cudaGetLastError();
+    });
 }
 
 static const Registration registration{

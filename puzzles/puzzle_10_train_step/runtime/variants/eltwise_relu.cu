@@ -1,6 +1,4 @@
 // EltwiseRelu of floats or halves: y = max(x, 0), one element a thread.
-#include <cuda_fp16.h>
-
 #include "../operands.hpp"
 
 namespace eltwise_relu {
@@ -15,17 +13,15 @@ __global__ void eltwise_relu_kernel(const T* x, T* y, long long n) {
     y[i] = static_cast<T>(value <= 0.0f ? 0.0f : value);  // asked in this way, a NaN stays one
 }
 
-template <typename T>
-cudaError_t launch_of(const OpCall& call, cudaStream_t stream) {
+cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     const TensorDesc &x = call.inputs[0], &y = call.outputs[0];
     const long long n = elements(y);
     if (n == 0) return cudaSuccess;
-    eltwise_relu_kernel<<<blocks_of(n, threads), threads, 0, stream>>>(data<const T>(x), data<T>(y), n);
-    return cudaGetLastError();
-}
-
-cudaError_t launch(const OpCall& call, cudaStream_t stream) {
-    return call.outputs[0].dtype == F32 ? launch_of<float>(call, stream) : launch_of<half>(call, stream);
+    return by_type(y.dtype, [&](auto number) {
+        using T = decltype(number);
+        eltwise_relu_kernel<<<blocks_of(n, threads), threads, 0, stream>>>(data<const T>(x), data<T>(y), n);
+        return cudaGetLastError();
+    });
 }
 
 static const Registration registration{

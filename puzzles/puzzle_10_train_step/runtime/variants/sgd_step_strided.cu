@@ -1,7 +1,5 @@
 // SgdStep of floats or halves with any strides: every number of an address is computed, for whatever no faster variant
 // takes.
-#include <cuda_fp16.h>
-
 #include "../operands.hpp"
 
 namespace sgd_step_strided {
@@ -30,20 +28,19 @@ Supported can(const OpCall& call) {
     return all_are(call, F32) || all_are(call, F16) ? supported : refused("not all tensors are f32, nor are all f16");
 }
 
-template <typename T>
-cudaError_t launch_of(const OpCall& call, cudaStream_t stream) {
+cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     const TensorDesc &w = call.inputs[0], &g = call.inputs[1];
     const long long n = elements(w);
     if (n == 0) return cudaSuccess;
     Layout layout{{1, 1, 1, 1}, {}, {}};
     for (int d = 0; d < w.ndim; ++d) layout.shape[d] = w.shape[d], layout.w[d] = w.stride[d], layout.g[d] = g.stride[d];
-    sgd_step_strided_kernel<<<blocks_of(n, threads), threads, 0, stream>>>(
-        data<T>(w), data<const T>(g), static_cast<float>(call.attrs[0]), n, layout);
-    return cudaGetLastError();
-}
-
-cudaError_t launch(const OpCall& call, cudaStream_t stream) {
-    return call.inputs[0].dtype == F32 ? launch_of<float>(call, stream) : launch_of<half>(call, stream);
+    return by_type(w.dtype, [&](auto number) {
+        using T = decltype(number);
+        const float lr = static_cast<float>(call.attrs[0]);
+        sgd_step_strided_kernel<<<blocks_of(n, threads), threads, 0, stream>>>(data<T>(w), data<const T>(g), lr, n,
+                                                                               layout);
+        return cudaGetLastError();
+    });
 }
 
 static const Registration registration{{OpKind::SgdStep, "sgd_step_strided_kernel", 0, can, launch}};
