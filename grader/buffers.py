@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from grader.extent import ExtentError, evaluate
+from grader.extent import ExtentError, evaluate, names
 
 Dim: TypeAlias = str | int
 Number: TypeAlias = int | float
@@ -147,6 +147,11 @@ def dtype_of(buffer: Buffer, params: Mapping[str, Number]) -> DType:
 def shape_of(buffer: Buffer, params: Mapping[str, Number]) -> tuple[int, ...]:
     """The buffer's shape in elements for these scalar values; raises `PuzzleError` for a dimension that cannot be."""
     return tuple(_dimension(buffer, dim, params) for dim in buffer.shape)
+
+
+def scalars_of(buffer: Buffer) -> set[str]:
+    """The scalars that the buffer's shape depends on."""
+    return set[str]().union(*(names(dimension) for dimension in buffer.shape if isinstance(dimension, str)))
 
 
 def element_count(buffer: Buffer, params: Mapping[str, Number]) -> int:

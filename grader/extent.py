@@ -32,6 +32,11 @@ def evaluate(expression: str, scalars: Mapping[str, int | float]) -> int:
         raise ExtentError(f"the dimension {expression} divides by zero.") from None
 
 
+def names(expression: str) -> set[str]:
+    """The scalars that `expression` names."""
+    return {node.id for node in ast.walk(_parsed(expression)) if isinstance(node, ast.Name)} - _FUNCTIONS.keys()
+
+
 @functools.lru_cache(maxsize=1024)
 def _parsed(expression: str) -> ast.expr:
     try:

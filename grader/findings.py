@@ -125,7 +125,7 @@ class Place:
     def _zero(self) -> str:
         """Which sizes of the case are 0, as in "n = 0"."""
         params = self.case.params if self.case is not None else {}
-        return ", ".join(f"{name} = 0" for name, value in params.items() if value == 0)
+        return ", ".join(f"{name} = 0" for name, value in params.items() if value == 0 and name in self.part.sizes)
 
     def _launch(self, kernel: str | None) -> LaunchFact | None:
         """The last launch of that kernel; names are compared as they are written in the source."""

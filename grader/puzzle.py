@@ -55,6 +55,7 @@ from grader.buffers import (
     i32,
     i64,
     scalar_value,
+    scalars_of,
     shape_of,
 )
 from grader.evidence import Goal
@@ -268,6 +269,11 @@ class Part:
     @property
     def scalars(self) -> tuple[Scalar, ...]:
         return tuple(param for param in self.params if isinstance(param, Scalar))
+
+    @property
+    def sizes(self) -> frozenset[str]:
+        """The scalars that the size of a buffer depends on."""
+        return frozenset[str]().union(*map(scalars_of, self.buffers))
 
     @property
     def results(self) -> tuple[Buffer, ...]:

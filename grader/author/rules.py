@@ -123,10 +123,8 @@ def size_of(part: Located) -> Iterator[Problem]:
 
 def first_cases_of(part: Located) -> Iterator[Problem]:
     """A size of 0 never comes first."""
-    dimensions = " ".join(str(dimension) for buffer in part.part.buffers for dimension in buffer.shape)
-    sizes = set(re.findall(r"[A-Za-z_]\w*", dimensions))
     first = next(iter(part.part.groups.values()))
-    if any(value == 0 for case in first for name, value in case.params.items() if name in sizes):
+    if any(value == 0 for case in first for name, value in case.params.items() if name in part.part.sizes):
         path = part.puzzle.directory / "puzzle.py"
         yield Problem(path, f"The first group of {part.label} has a size of 0.", "let an easy size come first")
 

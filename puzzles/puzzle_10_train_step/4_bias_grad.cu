@@ -17,7 +17,7 @@ constexpr int threads = 256, side = 32;
 
 template <typename T>
 __global__ void bias_add_kernel(const T* x, const T* bias, T* y, long long rows, long long cols) {
-    const long long i = static_cast<long long>(blockIdx.x) * threads + threadIdx.x;
+    [[maybe_unused]] const long long i = static_cast<long long>(blockIdx.x) * threads + threadIdx.x;
     // --- your code ---
     // --- end ---
 }
@@ -25,7 +25,7 @@ __global__ void bias_add_kernel(const T* x, const T* bias, T* y, long long rows,
 template <typename T>
 __global__ void reduce_sum_axis0_kernel(const T* x, T* out, long long rows, long long cols) {
     [[maybe_unused]] __shared__ float partial[side][side];
-    const long long col = static_cast<long long>(blockIdx.x) * side + threadIdx.x;
+    [[maybe_unused]] const long long col = static_cast<long long>(blockIdx.x) * side + threadIdx.x;
     // --- your code ---
     // --- end ---
 }
