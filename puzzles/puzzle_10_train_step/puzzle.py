@@ -5,6 +5,7 @@ from grader.goals import coalesced, kernel_chosen
 from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f16, f32, i32
 
 F32, F16 = 0, 1  # dtype
+MIXED = 2  # 10.5: halves, by a gradient in floats
 RUNTIME = "runtime/*.hpp"
 LR = 0.1
 
@@ -28,7 +29,7 @@ def bias_there_and_back(x, bias, dy):
 
 
 def stepped(w, g, lr):
-    """Only what lies at a multiple of `step` is a weight: the first column."""
+    """Only what lies at a multiple of `w_step` is a weight, the first column; and so with g."""
     moved = w.clone()
     moved[:, :1] -= lr * g[:, :1]
     return moved
@@ -37,12 +38,12 @@ def stepped(w, g, lr):
 # ---- tolerances: by type, as everything here is computed in float and rounded once to what is stored ----
 
 HALF_STEP = 2.0**13  # a rounding to half, in shares of one to float
-SMALLEST = {F32: 2.0**-147, F16: 2.0**-23}  # four times half a step between denormals
+SMALLEST = {F32: 2.0**-147, F16: 2.0**-23, MIXED: 2.0**-23}  # four times half a step between denormals
 
 
 def by_type(dtype, in_float, result):
     """Roundings in float are shares of `in_float`; one to half is a share of the result."""
-    return in_float + HALF_STEP * result.abs() if dtype == F16 else in_float
+    return in_float + HALF_STEP * result.abs() if dtype != F32 else in_float
 
 
 def rounded_thrice(y, target, rows, cols, dtype):
@@ -104,8 +105,8 @@ def vectors(*sizes, **more):
     return both(*(Case(n=n, **more) for n in sizes))
 
 
-def updates(*sizes, dtype, step=1, lr=LR, **more):
-    return [Case(n=n, step=step, dtype=dtype, lr=lr, **more) for n in sizes]
+def updates(*sizes, dtype, steps=(1, 1), **more):
+    return [Case(n=n, w_step=steps[0], g_step=steps[1], dtype=dtype, lr=LR, **more) for n in sizes]
 
 
 def filled(*pair, names):
@@ -123,9 +124,9 @@ ERROR, RELU = ("y", "target"), ("dy", "x")
 
 
 def fitting_kernel(case):
-    n, step, dtype = (case.params[name] for name in ("n", "step", "dtype"))
-    if step > 1 and n > 1:
-        return "sgd_step_strided_kernel"
+    n, dtype, *steps = (case.params[name] for name in ("n", "dtype", "w_step", "g_step"))
+    if dtype == MIXED or (n > 1 and max(steps) > 1):
+        return "sgd_step_any_kernel"
     if dtype == F32:
         return "sgd_step_f32_kernel"
     odd = n % 2 or any(offset % 4 for offset in case.offset.values())
@@ -317,11 +318,12 @@ puzzle = Puzzle(
         Part(
             "sgd_supported",
             params=[
-                InOut("w", BY_DTYPE, "n", "step"),
-                In("g", BY_DTYPE, "n", "step"),
+                InOut("w", DTypeBy("dtype", (f32, f16, f16)), "n", "w_step"),
+                In("g", DTypeBy("dtype", (f32, f16, f32)), "n", "g_step"),
                 Scalar("lr", f32),
                 N,
-                Scalar("step", i32),
+                Scalar("w_step", i32),
+                Scalar("g_step", i32),
                 DTYPE,
             ],
             reference=stepped,
@@ -339,14 +341,16 @@ puzzle = Puzzle(
                     *updates(1024, dtype=F16, **moved(6, 4)),
                 ],
                 "with gaps": [
-                    *updates(64, 2, 33, dtype=F16, step=2),
-                    *updates(100, dtype=F16, step=3),
-                    *updates(64, 33, dtype=F32, step=2),
-                    *updates(1, dtype=F16, step=5),
+                    *updates(64, 2, 33, dtype=F16, steps=(2, 2)),
+                    *updates(100, dtype=F16, steps=(3, 1)),
+                    *updates(100, dtype=F16, steps=(1, 3)),
+                    *updates(64, 33, dtype=F32, steps=(2, 1)),
+                    *updates(1, dtype=F16, steps=(5, 5)),
                 ],
+                "two types": [*updates(64, 33, dtype=MIXED), *updates(64, dtype=MIXED, steps=(1, 2))],
                 "empty": [*updates(0, dtype=F32), *updates(0, dtype=F16)],
             },
-            bench=Case(n=1 << 28, step=1, lr=LR, dtype=F16),
+            bench=updates(1 << 28, dtype=F16)[0],
             work=lambda n, dtype: Work(bytes=(6 if dtype == F16 else 12) * n, flops=2 * n),
             tolerance=UPDATE,
             lesson="A variant says what it can do: no more, and no less.",

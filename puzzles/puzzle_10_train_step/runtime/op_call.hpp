@@ -18,7 +18,7 @@ inline const Variant* dispatch_v0(OpKind kind, const OpCall& call) {
         return std::strcmp(one.name, other.name) < 0;
     };
     const Variant* best = nullptr;
-    for (const Registration* at = Registration::first; at; at = at->next)
+    for (const Registration* at = first_registration; at; at = at->next)
         if (at->variant.kind == kind && (!best || before(at->variant, *best)) && at->variant.supported(call))
             best = &at->variant;
     return best;
@@ -27,7 +27,7 @@ inline const Variant* dispatch_v0(OpKind kind, const OpCall& call) {
 inline void say_why_none_fits(const OpCall& call) {
     refusal().say("no variant of %s fits:", signature(call.kind).name);
     say_call(call);
-    for (const Registration* at = Registration::first; at; at = at->next)
+    for (const Registration* at = first_registration; at; at = at->next)
         if (at->variant.kind == call.kind)
             refusal().say("\n  %s: %s", at->variant.name, at->variant.supported(call).refusal);
 }

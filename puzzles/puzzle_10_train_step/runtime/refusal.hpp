@@ -22,9 +22,10 @@ struct Refusal {
     }
 };
 
+static thread_local Refusal last_refusal;  // static for the reason that the registry is
+
 inline Refusal& refusal() {
-    static thread_local Refusal of_this_thread{};
-    return of_this_thread;
+    return last_refusal;
 }
 
 inline const char* dtype_name(std::int32_t dtype) {

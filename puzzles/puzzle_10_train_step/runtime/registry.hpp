@@ -33,15 +33,19 @@ struct Variant {
     cudaError_t (*launch)(const OpCall& call, cudaStream_t stream);
 };
 
-// A variant's place in the list of all. A file makes one, as a variable; it enters itself when the program is loaded:
+// The list of all, the last that entered first. It is `static`, so that each built file has a list of its own: what is
+// `inline` in a header is one for all files that a process has loaded.
+class Registration;
+static const Registration* first_registration = nullptr;  // a constant, and so there before any of them is made
+
+// A variant's place in the list. A file makes one, as a variable; it enters itself when the program is loaded:
 //     static const Registration registration{{OpKind::EltwiseAdd, "my_kernel", 10, my_supported, my_launch}};
 class Registration {
   public:
-    explicit Registration(const Variant& made) : variant(made), next(first) { first = this; }
+    explicit Registration(const Variant& made) : variant(made), next(first_registration) { first_registration = this; }
     Registration(const Registration&) = delete;
     Registration& operator=(const Registration&) = delete;
 
     const Variant variant;
     const Registration* const next;
-    inline static const Registration* first = nullptr;  // a constant, and so there before any of them is made
 };

@@ -4,9 +4,9 @@
 // the
 //        call that it can do it. One that claims too much makes wrong weights, or ends the program; one that claims too
 //        little is never taken, and nobody learns why training is slow.
-// Given  SgdStep of w and g, of one shape, with any type, strides and address; variants that take contiguous floats,
-//        contiguous halves, and whatever has strides, with the kernels of 9.1 and 9.2 in them; the launch of 9.3, which
-//        takes an even number of contiguous halves in w and in g, both at multiples of 4 bytes. From the runtime:
+// Given  SgdStep of w and g, of one shape, each with a type, strides and an address of its own; variants that take
+//        contiguous floats and contiguous halves, by 9.1 and 9.2, and one that is slow and takes all; the launch
+//        of 9.3, for an even number of contiguous halves in w and in g, both at multiples of 4 bytes. From the runtime:
 //        contiguous(w), elements(w), aligned(w, bytes), w.dtype, which is F32 or F16, refused("why").
 // Write  the answer, about 5 lines: refused(…) with the reason, in a few words, for each thing that does not fit; else
 //        `supported`.
@@ -35,10 +35,12 @@ static cudaError_t launch(const OpCall& call, cudaStream_t stream) {
 
 static const Registration registration{{OpKind::SgdStep, "sgd_step_f16_half2_kernel", 20, in_pairs, launch}};
 
-// w[i · step] -= lr · g[i · step] for i < n, which leaves what lies between as it is.
-extern "C" cudaError_t sgd_supported(void* w, const void* g, float lr, int n, int step, int dtype,
+// w[i · w_step] -= lr · g[i · g_step] for i < n, which leaves what lies between as it is. dtype: 0 floats, 1 halves, 2
+// halves by a gradient in floats.
+extern "C" cudaError_t sgd_supported(void* w, const void* g, float lr, int n, int w_step, int g_step, int dtype,
                                      cudaStream_t stream) {
-    TensorDesc weights = tensor_of(w, dtype, {n}), gradients = tensor_of(g, dtype, {n});
-    weights.stride[0] = gradients.stride[0] = step;
+    TensorDesc weights = tensor_of(w, dtype == 0 ? F32 : F16, {n}),
+               gradients = tensor_of(g, dtype == 1 ? F16 : F32, {n});
+    weights.stride[0] = w_step, gradients.stride[0] = g_step;
     return op(OpKind::SgdStep, {weights, gradients}, {weights}, {lr}, stream);
 }
