@@ -210,7 +210,7 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     return cudaGetLastError();
 }
 
-static const Registration registration{{OpKind::EltwiseAdd, "eltwise_add_of_mine_kernel", 20, can, launch}};
+static Registration registration{{OpKind::EltwiseAdd, "eltwise_add_of_mine_kernel", 20, can, launch}};
 
 }  // namespace eltwise_add_of_mine
 """
@@ -235,11 +235,10 @@ def test_a_variant_is_added_by_one_new_file_and_takes_what_it_supports(runtime: 
 def test_where_no_variant_fits_the_call_is_named_and_what_each_variant_had_against_it(runtime: Runtime) -> None:
     a, b, out = (torch.zeros(shape, dtype=torch.bfloat16) for shape in ((64, 256), (256, 128), (64, 128)))
     assert runtime.op("Gemm", [a, b], [out], 0, 0)[1] == NOT_SUPPORTED
-    told = re.sub(r"\d+-byte aligned", "256-byte aligned", runtime.refusal).splitlines()
-    first, *lines = told[: told.index("  trans_b = 0") + 1], *sorted(told[told.index("  trans_b = 0") + 1 :])
+    told = re.sub(r"\d+-byte aligned", "256-byte aligned", runtime.refusal)
     shown = re.search(r"```text\n(no variant of Gemm fits:.*?)\n```", PAGE.read_text(), re.DOTALL)
     assert shown is not None
-    assert "\n".join([*first, *lines]) == shown[1]
+    assert told == shown[1]
 
 
 def test_a_refusal_is_gone_with_the_next_call(runtime: Runtime) -> None:

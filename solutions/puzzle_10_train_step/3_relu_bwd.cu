@@ -32,7 +32,7 @@ static cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     });
 }
 
-static const Registration registration{{OpKind::ReluBwd, "relu_bwd_kernel", 10, floats_or_halves_in_order, launch}};
+static Registration registration{{OpKind::ReluBwd, "relu_bwd_kernel", 10, floats_or_halves_in_order, launch}};
 
 extern "C" cudaError_t relu_bwd(const void* dy, const void* x, void* dx, int n, int dtype, cudaStream_t stream) {
     const auto vector = [=](const void* data) { return tensor_of(data, dtype, {n}); };

@@ -1,27 +1,18 @@
 // op_call: one entry for all operations. It looks at the tensors, chooses a variant, and lets it launch.
 //
-//     op_call → well_formed? → dispatch_v0 → the first variant, by priority, whose supported() is true → its launch()
+//     op_call → well_formed? → dispatch_v0: the first variant, by priority, whose supported() is true → its launch()
 //
 // Nothing here allocates, waits, or remembers anything for the next call, so that a list of calls can be captured into
 // a graph, and gives the same whatever was called before.
 #pragma once
 
-#include <cstring>
-
 #include "shapes.hpp"
 
-// The variant of highest priority that supports the call, null where none does. Of two with one priority it is the one
-// whose name comes first, so that the order of files decides nothing.
+// The first variant of the operation, best first, that supports the call; null where none does.
 inline const Variant* dispatch_v0(OpKind kind, const OpCall& call) {
-    const auto before = [](const Variant& one, const Variant& other) {
-        if (one.priority != other.priority) return one.priority > other.priority;
-        return std::strcmp(one.name, other.name) < 0;
-    };
-    const Variant* best = nullptr;
     for (const Registration* at = first_registration; at; at = at->next)
-        if (at->variant.kind == kind && (!best || before(at->variant, *best)) && at->variant.supported(call))
-            best = &at->variant;
-    return best;
+        if (at->variant.kind == kind && at->variant.supported(call)) return &at->variant;
+    return nullptr;
 }
 
 inline void say_why_none_fits(const OpCall& call) {

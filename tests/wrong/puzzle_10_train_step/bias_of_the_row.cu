@@ -65,8 +65,8 @@ static cudaError_t launch_sum(const OpCall& call, cudaStream_t stream) {
     });
 }
 
-static const Registration add{{OpKind::BiasAdd, "bias_add_kernel", 10, floats_or_halves_in_order, launch_add}};
-static const Registration sum{{OpKind::ReduceSum, "reduce_sum_axis0_kernel", 10, along_rows, launch_sum}};
+static Registration add{{OpKind::BiasAdd, "bias_add_kernel", 10, floats_or_halves_in_order, launch_add}};
+static Registration sum{{OpKind::ReduceSum, "reduce_sum_axis0_kernel", 10, along_rows, launch_sum}};
 
 extern "C" cudaError_t bias_grad(const void* x, const void* bias, const void* dy, void* y, void* dbias, int rows,
                                  int cols, int dtype, cudaStream_t stream) {

@@ -33,7 +33,7 @@ static cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     return sgd_f16_half2(data<half>(w), data<const half>(g), lr, static_cast<int>(elements(w)), stream);
 }
 
-static const Registration registration{{OpKind::SgdStep, "sgd_step_f16_half2_kernel", 20, in_pairs, launch}};
+static Registration registration{{OpKind::SgdStep, "sgd_step_f16_half2_kernel", 20, in_pairs, launch}};
 
 // w[i · w_step] -= lr · g[i · g_step] for i < n, which leaves what lies between as it is. dtype: 0 floats, 1 halves, 2
 // halves by a gradient in floats.

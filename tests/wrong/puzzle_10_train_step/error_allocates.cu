@@ -39,7 +39,7 @@ static cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     });
 }
 
-static const Registration registration{{OpKind::MseGrad, "mse_grad_kernel", 10, floats_or_halves_in_order, launch}};
+static Registration registration{{OpKind::MseGrad, "mse_grad_kernel", 10, floats_or_halves_in_order, launch}};
 
 extern "C" cudaError_t mse_grad(const void* y, const void* target, void* dy, int rows, int cols, int dtype,
                                 cudaStream_t stream) {

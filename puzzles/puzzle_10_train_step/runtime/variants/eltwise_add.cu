@@ -23,7 +23,6 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     });
 }
 
-static const Registration registration{
-    {OpKind::EltwiseAdd, "eltwise_add_kernel", 10, floats_or_halves_in_order, launch}};
+static Registration registration{{OpKind::EltwiseAdd, "eltwise_add_kernel", 10, floats_or_halves_in_order, launch}};
 
 }  // namespace eltwise_add

@@ -24,7 +24,6 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     });
 }
 
-static const Registration registration{
-    {OpKind::EltwiseRelu, "eltwise_relu_kernel", 10, floats_or_halves_in_order, launch}};
+static Registration registration{{OpKind::EltwiseRelu, "eltwise_relu_kernel", 10, floats_or_halves_in_order, launch}};
 
 }  // namespace eltwise_relu

@@ -79,6 +79,6 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     return cudaGetLastError();
 }
 
-static const Registration registration{{OpKind::Gemm, "gemm_f16_tc_wmma_kernel", 10, can, launch}};
+static Registration registration{{OpKind::Gemm, "gemm_f16_tc_wmma_kernel", 10, can, launch}};
 
 }  // namespace gemm_f16_tc_wmma

@@ -29,6 +29,6 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     return cudaGetLastError();
 }
 
-static const Registration registration{{OpKind::Gemm, "gemm_f32_naive_kernel", 0, can, launch}};
+static Registration registration{{OpKind::Gemm, "gemm_f32_naive_kernel", 0, can, launch}};
 
 }  // namespace gemm_f32_naive

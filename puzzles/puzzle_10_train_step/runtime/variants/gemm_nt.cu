@@ -13,6 +13,6 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     return call_entry(gemm_nt, call, stream);
 }
 
-static const Registration registration{{OpKind::Gemm, "gemm_nt", 10, can, launch}};
+static Registration registration{{OpKind::Gemm, "gemm_nt", 10, can, launch}};
 
 }  // namespace variant_gemm_nt

@@ -13,6 +13,6 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     return call_entry(gemm_tiled, call, stream);
 }
 
-static const Registration registration{{OpKind::Gemm, "gemm_tiled", 10, can, launch}};
+static Registration registration{{OpKind::Gemm, "gemm_tiled", 10, can, launch}};
 
 }  // namespace variant_gemm_tiled

@@ -29,6 +29,6 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     return cudaGetLastError();
 }
 
-static const Registration registration{{OpKind::ReduceSum, "reduce_sum_lastdim_f32_kernel", 20, can, launch}};
+static Registration registration{{OpKind::ReduceSum, "reduce_sum_lastdim_f32_kernel", 20, can, launch}};
 
 }  // namespace reduce_sum_lastdim_f32

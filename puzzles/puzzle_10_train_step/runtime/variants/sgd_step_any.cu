@@ -46,6 +46,6 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
     });
 }
 
-static const Registration registration{{OpKind::SgdStep, "sgd_step_any_kernel", 0, can, launch}};
+static Registration registration{{OpKind::SgdStep, "sgd_step_any_kernel", 0, can, launch}};
 
 }  // namespace sgd_step_any

@@ -19,6 +19,6 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
                    stream);
 }
 
-static const Registration registration{{OpKind::SgdStep, "sgd_step_f16_kernel", 10, can, launch}};
+static Registration registration{{OpKind::SgdStep, "sgd_step_f16_kernel", 10, can, launch}};
 
 }  // namespace variant_sgd_f16

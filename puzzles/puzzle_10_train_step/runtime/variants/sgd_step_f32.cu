@@ -17,6 +17,6 @@ cudaError_t launch(const OpCall& call, cudaStream_t stream) {
                    static_cast<int>(elements(w)), stream);
 }
 
-static const Registration registration{{OpKind::SgdStep, "sgd_step_f32_kernel", 10, can, launch}};
+static Registration registration{{OpKind::SgdStep, "sgd_step_f32_kernel", 10, can, launch}};
 
 }  // namespace variant_sgd_f32
