@@ -285,6 +285,23 @@ def shared_memory(most_bytes: int) -> Goal:
     return Goal("shared memory", "goal_missed", sentence, check)
 
 
+def local_memory(most_bytes: int) -> Goal:
+    """No thread of any launch has more than `most_bytes` of local memory, as compiled."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        for judged in evidence.cases:
+            for launch in judged.launches:
+                kernel = evidence.kernels.get(launch.kernel)
+                if kernel is not None and kernel.local > most_bytes:
+                    stored = _moved(judged.counters, "local", "store", value_bytes=1)
+                    line = max(stored, key=lambda line: stored[line], default=launch.line)
+                    return Shortfall(f"A thread has arrays of {kernel.local:,} bytes there.", line, launch.kernel)
+        return None
+
+    sentence = f"A thread keeps at most {most_bytes:,} bytes in local memory, which is device memory as well."
+    return Goal("local memory", "goal_missed", sentence, check)
+
+
 def _sizes(case: Case) -> str:
     return ", ".join(f"{name} = {value:,}" for name, value in case.params.items())
 

@@ -88,7 +88,9 @@ def _number(value: float) -> str:
 
 
 def _cause(operation: str, operands: Sequence[float]) -> str:
-    """Which of the usual causes it is: infinities, zero_by_zero, zero_times, root, logarithm, product, or other."""
+    """Which of the usual causes it is: a quotient or a difference of infinities, two large ones or two below all
+    numbers, zero_by_zero, zero_times, root, logarithm, product, or other.
+    """
     base = operation.split(".", maxsplit=1)[0]
     infinite = [math.isinf(operand) for operand in operands]
     if base in ("sqrt", "rsqrt"):
@@ -98,7 +100,10 @@ def _cause(operation: str, operands: Sequence[float]) -> str:
     if base == "lg2":
         return "logarithm"
     if base == "div":
-        return "infinities" if any(infinite) else "zero_by_zero"
+        return "quotient" if any(infinite) else "zero_by_zero"
     if base in ("mul", "fma", "mad") and any(infinite[:2]) and 0.0 in operands[:2]:
         return "zero_times"
-    return "infinities" if any(infinite) else "other"
+    if not any(infinite):
+        return "other"
+    below = all(operand < 0 for operand, is_infinite in zip(operands, infinite, strict=True) if is_infinite)
+    return "infinities_below" if below else "infinities"

@@ -286,7 +286,7 @@ def test_every_launch_of_a_case_is_of_the_kernel_that_fits() -> None:
     shortfall = goal.check(Evidence([*right, launched("pairs", 1002, x=2)], {}))
     assert isinstance(shortfall, Shortfall)
     assert shortfall.line == 12
-    assert shortfall.sentence == "For n = 1,002, x moved by 2 bytes it is pairs, not plain."
+    assert shortfall.sentence == "For n = 1,002, x moved by 2 bytes you launch pairs; plain was made for it."
 
 
 # ---- as written and as compiled ----

@@ -147,7 +147,8 @@ def _steps(
     titles = {finding.kind: finding.title for finding in part.findings}
     for group, results in groups.items():
         failed = [result for result in results if not result.passed]
-        outcome = next(iter(titles.values()), _say("wrong")) if failed else _say("right")
+        right = _say("right" if any(result.checked or not result.sampled for result in results) else "no_fault")
+        outcome = next(iter(titles.values()), _say("wrong")) if failed else right
         mark = "✔" if not failed else "?" if part.state is State.unchecked else "✘"
         if all(result.sampled is not None and not result.sampled.blocks for result in results):
             mark, outcome = "–", _say("too_long")
@@ -288,12 +289,12 @@ def _print_timing(console: Console, part: PartVerdict, width: int) -> None:
 def _outcome(part: PartVerdict, around: Surroundings, width: int) -> Text:
     passes = part.state is State.passed and around.one_case
     headline = _say("one_case" if passes else "state_goal_open" if part.state is State.goal_open else part.state)
-    count = len(part.findings)
-    notes = [headline]
+    notes, count = [headline], len(part.findings)
+    open_goals = sum(not goal.reached for goal in part.goals)
     if part.state is State.wrong:
         notes.append(_say("faults_one") if count == 1 else _say("faults", count=count))
     if part.state is State.goal_open:
-        notes.append(_say("goals_one") if count == 1 else _say("goals", count=count))
+        notes.append(_say("goals_one") if open_goals == 1 else _say("goals", count=open_goals))
     groups = {result.group for result in part.cases}
     failed = {result.group for result in part.cases if not result.passed}
     if groups and not passes:

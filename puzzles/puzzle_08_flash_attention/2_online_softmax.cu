@@ -9,7 +9,7 @@
 //        the threads of a block have seen, and tells all of them; a launcher with a block a row.
 // Write  about 8 lines. `together`: what is known of two sets of elements, either of which may be empty or hold
 //        -infinity alone; then the kernel's body: one loop over the columns of this thread, and one for the quotients.
-// Goal   x is read twice at most; loads and stores are coalesced.
+// Goal   x is read twice at most; nothing but y is stored, and once; loads and stores are coalesced.
 #include <cuda_runtime.h>
 
 #include <algorithm>

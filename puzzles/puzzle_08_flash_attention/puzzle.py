@@ -1,6 +1,14 @@
 """Puzzle 8: attention, from a matrix of scores in memory to one that is never stored."""
 
-from grader.goals import coalesced, reads_at_most, shared_memory, tensor_cores, wide_accesses, writes_results_only
+from grader.goals import (
+    coalesced,
+    local_memory,
+    reads_at_most,
+    shared_memory,
+    tensor_cores,
+    wide_accesses,
+    writes_results_only,
+)
 from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
 from .mistakes import IN_HALF, MASKING, OF_GRADIENTS, OF_LSE, RESCALING, TAIL, WEIGHTING, as_in
@@ -11,12 +19,12 @@ from .reference import (
     by_head,
     error_terms,
     first_of,
-    gradient_terms,
     gradients,
     half_error_terms,
     of_row,
     scaled_scores,
 )
+from .tolerances import GRADIENTS, HALF, SINGLE, SOFTMAX
 
 BELOW = {"scale": -10.0, "inputs": {"q": "negative", "k": "negative"}}  # all scores are far below 0
 SCALE = Scalar("scale", f32)
@@ -76,33 +84,6 @@ def keys_of_tiles(bh, q_len, k_len, d, causal):
     return bh * d * sum(min(k_len, -(-max(end, 0) // TILE) * TILE) for end in ends)
 
 
-# ---- tolerances ----
-
-SINGLE = {
-    "relative": 2.0**-20,
-    "why": "a score is off by about 2^-24 of the terms it is the sum of, and its weight by as much of itself; expf "
-    "adds 2^-22, each sum and each rescaling 2^-23 or so: eight times that is allowed",
-}
-SOFTMAX = Tolerance(
-    2.0**-16,
-    2.0**-40,
-    why="expf is right to 2^-22, and the sum, rescaled by one where the maximum grows, to about 2^-20; x - largest is "
-    "rounded by 2^-24 of itself, which changes its exponential by as much: 2^-20 down to e^-16, below 2^-42 after that",
-)
-
-HALF = {
-    "relative": 2.0**-8,
-    "why": "weights and o are rounded to half, 2^-11 of each; tensor cores cut the sums of scores off behind 24 binary "
-    "digits, which makes 2^-21 of their terms; four times all that is allowed",
-}
-GRADIENTS = Tolerance(
-    2.0**-7,
-    2.0**-22,
-    scale=gradient_terms,
-    why="o, and each gradient at the end, are rounded to half, 2^-11 of their terms or 2^-25 below 2^-14; weights are "
-    "right to 2^-21 of the terms of their scores; eight times both roundings is allowed",
-)
-
 puzzle = Puzzle(
     title="Flash attention",
     parts=[
@@ -118,7 +99,7 @@ puzzle = Puzzle(
             sampled=lambda at, b, i, c: (at.q[b, i, :], at.k[b, :, :], at.v[b, :, c]),
             groups={
                 "a square": attend((1, 32, 32, 32), (2, 64, 64, 64)),
-                "any length": attend((2, 5, 33, 40), (1, 33, 7, 128), (3, 1, 130, 1), (1, 3, 1, 200)),
+                "any length": attend((2, 5, 33, 40), (1, 33, 7, 128), (3, 1, 130, 1), (1, 3, 1, 200), (1, 2, 700, 9)),
                 "large scores": [
                     *attend((2, 7, 60, 64), scale=10.0),
                     *attend((1, 5, 40, 32), scale=-10.0),
@@ -170,7 +151,11 @@ puzzle = Puzzle(
             tolerance=SOFTMAX,
             lesson="The maximum and the sum in one pass: rescale what there is when the maximum grows.",
             valid=lambda cols: cols >= 1,
-            goals=[reads_at_most("x", 2, lambda rows, cols: rows * cols), coalesced()],
+            goals=[
+                reads_at_most("x", 2, lambda rows, cols: rows * cols),
+                writes_results_only(lambda rows, cols: 4 * rows * cols),
+                coalesced(),
+            ],
             mistakes=[
                 Mistake(
                     "sums were put together as they are, whatever their maxima",
@@ -225,6 +210,7 @@ puzzle = Puzzle(
                 reads_at_most("v", 1, keys_of_a_row),
                 writes_results_only(lambda bh, d: 4 * bh * d),
                 shared_memory(16_384),
+                local_memory(1024),
             ],
             mistakes=as_in(of_row, *WEIGHTING[:2], *RESCALING[:3]),
         ),
@@ -237,6 +223,7 @@ puzzle = Puzzle(
                 *LENGTHS,
             ],
             reference=by_head(attention_and_lse),
+            sampled=lambda at, b, i, c: (at.q[b, i, :], at.k[b, :, :], at.v[b, :, c]),
             groups={
                 "full tiles": attend((1, 32, 32, 64), (2, 64, 64, 128)),
                 "any length": attend((2, 33, 70, 64), (1, 5, 7, 128), (1, 1, 1, 64), (1, 40, 130, 32)),
@@ -250,7 +237,7 @@ puzzle = Puzzle(
                 "causal": attend((1, 64, 64, 64), (2, 33, 33, 40), causal=1),
                 "prefill": attend((2, 96, 96, 128), causal=1),
                 "prefill after cached keys": attend((2, 20, 90, 64), (1, 40, 41, 128), causal=1),
-                "decode": attend((3, 1, 200, 64), causal=1) + attend((2, 1, 100, 128)),
+                "decode": attend((3, 1, 200, 64), (1, 2, 700, 40), causal=1) + attend((2, 1, 100, 128)),
                 "rows that see nothing": [
                     *attend((2, 70, 5, 40), (1, 64, 63, 64), causal=1),
                     *attend((2, 3, 0, 40)),
@@ -269,6 +256,7 @@ puzzle = Puzzle(
                 reads_at_most("v", 1, keys_of_tiles, of=f" for every {TILE} queries, as far as one of them sees"),
                 writes_results_only(lambda bh, q_len, d: 4 * bh * q_len * (d + 1)),
                 shared_memory(49_152),
+                local_memory(1024),
             ],
             mistakes=[*MASKING, *WEIGHTING, *RESCALING, TAIL, *OF_LSE],
         ),

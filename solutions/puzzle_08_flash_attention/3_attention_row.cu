@@ -8,7 +8,7 @@
 //        past the end; columns, which loads them; warp_sum; a launcher with a warp for each of the bh rows.
 // Write  the kernel's body, about 12 lines: a loop over the keys, which keeps the largest score, the sum and the
 //        weighted sum of the values; then o.
-// Goal   k and v are read once; nothing but o is stored; shared memory does not grow with k_len.
+// Goal   k and v are read once; nothing but o is stored; what a block and a thread keep does not grow with k_len.
 #include <cuda_runtime.h>
 
 #include <cmath>  // INFINITY

@@ -11,7 +11,7 @@
 // Write  the kernel's body, about 35 lines: a loop over tiles of keys, as far as a query of this block sees; the tiles,
 //        0 where nothing is; the scores of 4 queries and this lane's key; largest, sum and total brought up to date as
 //        in 8.3; weight · value for all keys of the tile; at the end o and lse.
-// Goal   k and v are read once for 32 queries, and only as far as one of these sees; nothing but o and lse is stored.
+// Goal   k and v are read once for 32 queries, and only as far as one of these sees; only o and lse are stored.
 #include <cuda_runtime.h>
 
 #include <cmath>  // INFINITY
