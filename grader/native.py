@@ -30,6 +30,8 @@ _FORMAT = "1"
 _COMMON = ("-std=c++20", "-Wall", "-Wextra", "-Werror", "-pthread")
 _KEPT_VERSIONS = 4  # of each library, for those who switch between branches
 _KEPT_OBJECTS = 256
+_HEADERS = "headers.hpp"
+_WORTH_PRECOMPILING = 8  # sources: their headers take as long to precompile as to be read by five
 
 
 class NativeBuildFailed(ToolMissing):
@@ -42,6 +44,7 @@ class Recipe:
 
     `sources` are files of `directory`, whose headers all of them may include. `generator` is a Python module that
     writes one more source, given the directory of CUDA's headers and the path to write. `native`: for this CPU alone.
+    `precompiled`: many sources include nearly the same headers, which are then read once for all of them.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Recipe:
     link_flags: tuple[str, ...]
     generator: str | None = None
     native: bool = False
+    precompiled: bool = False
 
 
 def build_library(name: Library) -> Path:
@@ -177,6 +181,7 @@ def machine_recipe(architecture: str) -> Recipe:
         compile_flags=(*_COMMON, *fast, "-fPIC"),
         link_flags=("-shared", "-pthread", "-Wl,--no-undefined"),
         native=architecture == "native",
+        precompiled=True,
     )
 
 
@@ -306,13 +311,14 @@ def _ninja_text(plan: _Plan, objects: dict[str, str], work: Path) -> str:
         f"rule compile\n  command = {compiler} {flags} -c $in -o $out",
         f"rule link\n  command = {compiler} $in -o $out {_words(*recipe.link_flags)}",
     ]
-    for source, key in objects.items():
-        kept = cache_root() / "objects" / key / "object.o"
-        if kept.is_file():
-            mark_used(kept.parent)
-            shutil.copy(kept, work / f"{key}.o")
-        else:
-            lines.append(f"build {key}.o: compile {_path(sources / source)}")
+    missing = {source: key for source, key in objects.items() if not _fetch_object(key, work)}
+    rule = "compile"
+    if recipe.precompiled and len(missing) >= _WORTH_PRECOMPILING:
+        lines += _precompiling(plan, f"{compiler} {flags}", work)
+        rule = "compile_with_headers"
+    for source, key in missing.items():
+        needed = "" if rule == "compile" else f" | {_HEADERS}.gch"
+        lines.append(f"build {key}.o: {rule} {_path(sources / source)}{needed}")
     linked = [f"{key}.o" for key in objects.values()]
     if recipe.generator is not None:
         command = _words(sys.executable, "-m", recipe.generator, str(plan.toolchain.include[0]))
@@ -321,6 +327,27 @@ def _ninja_text(plan: _Plan, objects: dict[str, str], work: Path) -> str:
         linked.append("generated.o")
     lines.append(f"build {recipe.output}: link {' '.join(linked)}")
     return "\n".join(lines) + "\n"
+
+
+def _precompiling(plan: _Plan, compiler: str, work: Path) -> list[str]:
+    """Rules that compile with all headers read already; where g++ cannot use what it kept, it reads them once more."""
+    headers = [name for name in plan.files if not name.endswith(".cpp")]
+    (work / _HEADERS).write_text("".join(f'#include "{name}"\n' for name in headers))
+    return [
+        f"rule precompile\n  command = {compiler} -x c++-header $in -o $out",
+        f"rule compile_with_headers\n  command = {compiler} -include {_HEADERS} -c $in -o $out",
+        f"build {_HEADERS}.gch: precompile {_HEADERS}",
+    ]
+
+
+def _fetch_object(key: str, work: Path) -> bool:
+    """Whether the cache has this object, which is then copied to where it is linked."""
+    kept = cache_root() / "objects" / key / "object.o"
+    if not kept.is_file():
+        return False
+    mark_used(kept.parent)
+    shutil.copy(kept, work / f"{key}.o")
+    return True
 
 
 def _keep_object(built: Path, key: str) -> None:
