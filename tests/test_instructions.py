@@ -47,9 +47,24 @@ CASES: list[Case] = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_instruction(case: Case) -> None:
-    check(case)
+def by_mnemonic() -> dict[str, list[Case]]:
+    """The cases by the first two words of the instruction's name: `cvt.rn`, `setp.eq`."""
+    found: dict[str, list[Case]] = {}
+    for case in CASES:
+        mnemonic = ".".join(case.name.split(" ")[0].split(".")[:2])
+        found.setdefault(mnemonic, []).append(case)
+    return found
+
+
+@pytest.mark.parametrize("cases", by_mnemonic().values(), ids=by_mnemonic())
+def test_instructions(cases: list[Case]) -> None:
+    wrong = []
+    for case in cases:
+        try:
+            check(case)
+        except Exception as failed:  # each case is told, not the first alone
+            wrong.append(f"{case.name}: {type(failed).__name__}: {failed}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_operation_of_the_machine_is_tried() -> None:

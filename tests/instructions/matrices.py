@@ -49,6 +49,7 @@ def _operand(lines: int, depth: int, size: int, by_lines: bool, registers: int) 
     ]
 
 
+@functools.cache
 def _spots(matrix: str, shape: tuple[int, int, int], kind: str, registers: int) -> list[list[list[Spot]]]:
     """Elements (row, column) of each register of each lane: of A, of B, or of an accumulator."""
     m, n, k = shape
