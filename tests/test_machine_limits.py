@@ -112,6 +112,13 @@ def test_a_loop_without_an_end_is_told_whatever_is_in_it(tmp_path: Path, body: s
     assert kinds(device.launch(2, block)) == {"endless_loop"}
 
 
+def test_a_loop_in_which_every_lane_races_is_told_as_soon(tmp_path: Path) -> None:
+    device = Device(tmp_path, "L: st.global.u32 [%rd1], %r1; bra L;", size=4)
+    started = time.monotonic()
+    assert kinds(device.launch()) == {"data_race", "endless_loop"}
+    assert time.monotonic() - started < 20
+
+
 _HALVES = "{%r1, %r2, %r3, %r4}"
 _PRODUCT = f"""mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
     {{%f1, %f2, %f3, %f4}}, {_HALVES}, {{%r5, %r6}}, {{%f1, %f2, %f3, %f4}};"""

@@ -22,7 +22,8 @@ namespace {
 constexpr std::size_t kMostResidentBytes = 256u << 20;
 constexpr std::size_t kMostResidentBlocks = 4096;  // of a launch, while they wait for each other
 
-constexpr std::uint32_t kRoundsTold = 64;  // barriers, between two reports to the launch's budget
+constexpr std::uint64_t kCostOfFinding = 8;  // instructions, in what a warp's budget counts, not in its launch's
+constexpr std::uint32_t kRoundsTold = 64;    // barriers, between two reports to the launch's budget
 
 enum class Outcome : std::uint8_t { done, waiting, resting, turn_over, stopped };
 
@@ -402,6 +403,9 @@ void report(Warp& warp, const Instruction& instruction, int lane, Finding findin
     finding.block = warp.block->linear;
     finding.thread = thread_in_block(warp, lane);
     warp.worker->findings.add(std::move(finding));
+    // A loop without an end in which each lane finds something is told as soon as any other.
+    warp.instructions += kCostOfFinding;
+    warp.accounted += kCostOfFinding;
 }
 
 void report_unsupported(Warp& warp, const Instruction& instruction) {
