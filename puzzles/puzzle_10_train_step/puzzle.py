@@ -304,8 +304,8 @@ puzzle = Puzzle(
                 "wide": matrices((3, 9001)),
                 "empty": matrices((0, 5), (5, 0)),
             },
-            bench=Case(rows=1 << 15, cols=1 << 13, dtype=F32),
-            far=Case(rows=(1 << 16) + 1, cols=(1 << 15) + 1, dtype=F16),  # more elements than an int can count
+            bench=Case(rows=1 << 12, cols=1 << 16, dtype=F32),
+            far=Case(rows=(1 << 11) + 1, cols=(1 << 20) + 1, dtype=F16),  # more elements than an int can count
             work=lambda rows, cols, dtype: Work(
                 bytes=(2 if dtype == F16 else 4) * (3 * rows * cols + 2 * cols), flops=2 * rows * cols
             ),

@@ -1,9 +1,8 @@
 // sgd_supported: when may the update in pairs be taken?
 //
-// Why    dispatch_v0 goes through the variants of an operation, the best ones first, and takes the first that says of
-// the
-//        call that it can do it. One that claims too much makes wrong weights, or ends the program; one that claims too
-//        little is never taken, and nobody learns why training is slow.
+// Why    dispatch_v0 goes through the variants of an operation, best first, and takes the first that says that it can
+//        do the call. One that claims too much makes wrong weights, or ends the program. One that claims too little is
+//        never taken, and nobody learns why training is slow.
 // Given  SgdStep of w and g, of one shape, each with a type, strides and an address of its own; variants that take
 //        contiguous floats and contiguous halves, by 9.1 and 9.2, and one that is slow and takes all; the launch
 //        of 9.3, for an even number of contiguous halves in w and in g, both at multiples of 4 bytes. From the runtime:

@@ -1,15 +1,13 @@
 // mse_grad: dy = 2 · (y - target) / count, the gradient of the mean squared error by the prediction
 //
-// Why    Training begins at the end: the loss is mean((y - target)²), and what each element of y adds to it, by how
-// much
-//        it would change, is the first gradient. All others are made from it. A mean has a 1 / count, and so has its
-//        gradient: without it the step would grow with the batch.
+// Why    Training begins at the end. The loss is mean((y - target)²); by how much it would change with an element of y
+//        is the first gradient, and all others are made from it. A mean has a 1 / count, and so has its gradient:
+//        without it the step would grow with the batch.
 // Given  y, target and dy, rows × cols floats (dtype 0) or halves (dtype 1) each, in device memory; count, which is
 //        rows · cols. This file is a variant of the op runtime: a kernel, `launch`, and a registration, which also says
 //        that `launch` takes contiguous floats or halves. The entry at the end makes tensors and asks for MseGrad.
-// Write  the kernel's body, about 3 lines, for both types: which element is mine, is there one, its gradient. Compute
-// in
-//        float, and round once, by static_cast<T>.
+// Write  the kernel's body, about 3 lines, for both types: which element is mine, is there one, its gradient.
+//        Compute in float, and round once, by static_cast<T>.
 // Goal   Loads and stores are coalesced.
 #include "runtime/op_call.hpp"
 #include "runtime/operands.hpp"

@@ -1,5 +1,4 @@
-// Gemm of floats with any strides, turned or not: one element of C a thread, as in 2.1. For whatever no faster variant
-// takes.
+// Gemm of floats with any strides, turned or not: one element of C a thread, as in 2.1. For what nobody faster takes.
 #include "../gemm.hpp"
 
 namespace gemm_f32_naive {
