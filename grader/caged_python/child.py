@@ -9,8 +9,6 @@ Nothing that is said here is believed without being looked at, since the file co
 
 from __future__ import annotations
 
-import io
-import os
 import sys
 import tempfile
 import traceback
@@ -21,9 +19,9 @@ from typing import Any, BinaryIO
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from grader.caged_python.serving import line_of, serve
 from grader.wire import read_into, receive, send
 
-DESCRIPTOR = 3
 _DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in (torch.float32, torch.float16, torch.bfloat16,
                                                                   torch.float64, torch.int32, torch.int64)}  # fmt: skip
 # What gives tensors a place and a shape and computes nothing.
@@ -90,7 +88,7 @@ class Computing(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         name = func.overloadpacket.__name__
         if name not in _HARMLESS and self.seen is None:
-            line = _line(self._file, traceback.extract_stack())
+            line = line_of(self._file, traceback.extract_stack())
             if line is not None:  # else it is autograd's own
                 self.seen = {"operation": name, "line": line}
         return func(*args, **(kwargs or {}))
@@ -133,7 +131,7 @@ class Kernels:
         described, raw = packed(tensors)
         for one, tensor in zip(described, tensors, strict=True):
             one["contiguous"] = tensor.is_contiguous()
-        line = _line(self._file, traceback.extract_stack())
+        line = line_of(self._file, traceback.extract_stack())
         asked = {"ask": "entry", "entry": name, "line": line, "tensors": described}
         send(self._link, {**asked, "arguments": [_argument(value) for value in arguments]}, raw)
         answer, size = receive(self._link)
@@ -152,28 +150,23 @@ def _argument(value: Any) -> Any:
     return value if isinstance(value, int | float) else {"other": type(value).__name__}
 
 
-def _line(file: str, stack: Sequence[traceback.FrameSummary]) -> int | None:
-    """The innermost line of the learner's file."""
-    return next((frame.lineno for frame in reversed(stack) if frame.filename == file), None)
-
-
 class Learner:
     """The learner's file: `load` runs it, `call` calls a function of it."""
 
     def __init__(self, link: BinaryIO) -> None:
         self._link = link
-        self._file = ""
+        self.file = ""
         self._names: dict[str, Any] = {}
 
     def load(self, message: Mapping[str, Any], text: bytes) -> tuple[dict[str, Any], bytes]:
-        self._file = str(message["file"])
-        kernels, room = Kernels(self._file, self._link), types.ModuleType("grader.op")
+        self.file = str(message["file"])
+        kernels, room = Kernels(self.file, self._link), types.ModuleType("grader.op")
         for name, value in {"part_entry": kernels.part_entry, **vars(sys.modules[__name__])}.items():
             if name in ("part_entry", "EntryMisused", "EntryFailed"):
                 setattr(room, name, value)
         sys.modules["grader.op"] = room
-        self._names = {"__name__": "learner", "__file__": self._file}
-        exec(compile(text, self._file, "exec"), self._names)
+        self._names = {"__name__": "learner", "__file__": self.file}
+        exec(compile(text, self.file, "exec"), self._names)
         entry = self._names.get(message["entry"])
         return {"entry": callable(entry)}, b""
 
@@ -184,7 +177,7 @@ class Learner:
         given = [_laid_out(tensor, one["strided"]) for tensor, one in zip(tensors, described, strict=True)]
         for tensor, one in zip(given, described, strict=True):
             tensor.requires_grad_(one["needs"])
-        computing = Computing(self._file)
+        computing = Computing(self.file)
         with computing:
             result = self._names[message["entry"]](*given, *message["numbers"])
         if not isinstance(result, torch.Tensor):
@@ -227,30 +220,8 @@ def _laid_out(tensor: torch.Tensor, strided: bool) -> torch.Tensor:
     return torch.stack([tensor, torch.zeros_like(tensor)], -1)[..., 0]
 
 
-def serve(link: BinaryIO) -> None:
-    """Does what it is told until the other side is gone."""
-    learner = Learner(link)
-    while True:
-        message, size = receive(link)
-        raw = bytearray(size)
-        read_into(link, memoryview(raw))
-        try:
-            answer, bytes_ = getattr(learner, str(message["do"]))(message, bytes(raw))
-        except BaseException as error:
-            answer, bytes_ = _told(error, str(message.get("file") or learner._file)), b""
-        send(link, {"done": answer}, bytes_)
-
-
-def _told(error: BaseException, file: str) -> dict[str, Any]:
-    line = error.lineno if isinstance(error, SyntaxError) else _line(file, traceback.extract_tb(error.__traceback__))
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return {"raised": type(error).__name__, "message": message[:2000], "line": line}
-
-
 def main() -> None:
     """Serves on descriptor 3; what the file prints comes out at once."""
     torch.set_num_threads(1)
     tempfile.tempdir = "/"  # PyTorch asks for the name, and looking for one that can be written would fail
-    sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", 0), write_through=True)
-    with os.fdopen(DESCRIPTOR, "r+b", buffering=0) as link:
-        serve(link)
+    serve(Learner)

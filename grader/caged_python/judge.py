@@ -15,8 +15,10 @@ import torch
 
 from grader.caged_python.blame import Blame
 from grader.caged_python.drawn import Drawn, Expected
+from grader.caged_python.errors import error_told
 from grader.caged_python.kernels import Called, Kernels
-from grader.caged_python.session import NotATensor, Raised, Session, described
+from grader.caged_python.process import Raised
+from grader.caged_python.session import NotATensor, Session, described
 from grader.explain import sentence, title
 from grader.facts import printed_by_host
 from grader.notes import Notes
@@ -296,15 +298,8 @@ class _PythonCheck(Notes):
             return _Wrong(
                 "wrong_values", "gradient_shape", wrong.line, name=wrong.name, got=wrong.got, wanted=wrong.wanted
             )
-        match raised.type:
-            case "late":
-                return _Wrong("host_timeout", "late", line)
-            case "flood" | "ended":
-                return _Wrong("host_crash", "ended", line, how=raised.message)
-            case "SyntaxError" | "IndentationError" | "TabError":
-                return _Wrong("compile_error", "syntax", line, words=raised.message)
-            case "PermissionError" | "SystemExit":
-                return _Wrong("forbidden_call", "forbidden", line, type=raised.type, words=raised.message)
+        if (told := error_told(raised)) is not None:
+            return _Wrong(told.kind, told.key, line, **told.facts)
         line = line or self.blame.of_autograd(raised.message)
         return _Wrong("host_crash", "raised", line, type=raised.type, words=raised.message)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,62 +10,22 @@ from typing import Any
 
 import torch
 
-from grader.cage import Cage
-from grader.cage.conversation import Conversation, Ended
+from grader.cage.conversation import Ended
 from grader.caged_python.kernels import Kernels
+from grader.caged_python.process import START, ended_by, raised_by, started
 from grader.op.errors import EntryFailed, EntryMisused
 
 SECONDS = 20.0  # for one call, its kernels not counted
-_START = 60.0  # PyTorch has to be imported
-_CPU_SECONDS = 120
-_MEMORY, _PRINTED = 8 << 30, 1 << 20
-_MOST_JSON, _MOST_RAW = 1 << 16, 64 << 20
-_PACKAGE = Path(__file__).resolve().parents[1]
-# Two files of ours are all that is there of this package, under their own names.
-_MODULES = {"grader.wire": _PACKAGE / "wire.py", "grader.caged_python.child": _PACKAGE / "caged_python" / "child.py"}
-_RUN = """
-import importlib.util, sys, types
-for name in ("grader", "grader.caged_python"):
-    sys.modules[name] = types.ModuleType(name)
-for name, path in (argument.split("=", 1) for argument in sys.argv[1:]):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-module.main()
-"""
-_SYSTEM = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", "/proc/cpuinfo", "/sys/devices/system/cpu")
-
-
-class Raised(Exception):
-    """The learner's Python ended with an error, or ended altogether.
-
-    `type` is that of the exception, or "late", "flood", "ended"; `line` is what the process says, if anything.
-    """
-
-    def __init__(self, type_: str, message: str, line: int | None) -> None:
-        super().__init__(message)
-        self.type, self.message, self.line = type_, message, line
+_MOST_RAW = 64 << 20
 
 
 class NotATensor(Exception):
     """Bytes that do not make the tensor they are said to be."""
 
 
-@functools.cache
-def _cage() -> Cage:
-    """Python, PyTorch and the libraries they need can be read, and nothing else; no thread, no process."""
-    import torch as installed
-
-    prefixes = (sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parent))
-    site = {str(Path(installed.__file__).resolve().parents[1])}
-    readable = [Path(path) for path in dict.fromkeys((*prefixes, *sorted(site), *_SYSTEM))]
-    return Cage(
-        read=(*readable, *_MODULES.values()),
-        fork=False,
-        cpu_seconds=_CPU_SECONDS,
-        memory_bytes=_MEMORY,
-        file_bytes=_PRINTED,
-    )
+def _torch() -> Path:
+    """Where PyTorch lies, with what it needs."""
+    return Path(torch.__file__).resolve().parents[1]
 
 
 @dataclass
@@ -81,10 +39,7 @@ class Session:
     began_backward: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        environment = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "LC_ALL": "C.UTF-8"}
-        modules = [f"{name}={path}" for name, path in _MODULES.items()]
-        command = [sys.executable, "-I", "-B", "-c", _RUN, *modules]
-        self._talk = Conversation(command, _cage(), environment, _MOST_JSON, _MOST_RAW)
+        self._talk = started(["caged_python.child"], [_torch()])
 
     def __enter__(self) -> Session:
         return self
@@ -100,7 +55,7 @@ class Session:
 
     def load(self, text: bytes) -> bool:
         """Runs the file; whether the function is there then. Raises Raised."""
-        answer, _ = self._do({"do": "load", "file": self.file, "entry": self.entry}, text, _START)
+        answer, _ = self._do({"do": "load", "file": self.file, "entry": self.entry}, text, START)
         return bool(answer.get("entry"))
 
     def call(
@@ -129,12 +84,10 @@ class Session:
                     break
                 self._answer(heard, came, seconds)
         except Ended as ended:
-            why = ended.why if ended.why in ("late", "flood") else "ended"
-            raise Raised(why, ended.why, None) from ended
+            raise ended_by(ended) from ended
         answer = heard["done"] if isinstance(heard["done"], dict) else {}
-        if "raised" in answer:
-            line = answer.get("line")
-            raise Raised(str(answer["raised"]), str(answer.get("message")), line if isinstance(line, int) else None)
+        if (raised := raised_by(answer)) is not None:
+            raise raised
         return answer, came
 
     def _answer(self, asked: Mapping[str, Any], raw: bytes, seconds: float) -> None:
