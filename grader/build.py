@@ -26,7 +26,7 @@ from grader.diagnostics import in_source_terms
 from grader.forbidden import ASSEMBLER_LIST, outside_reads, refused_path
 from grader.hostlines import HostLines, read_host_code
 from grader.native import NativeBuildFailed, build_library
-from grader.prelude import Companion, HeaderFile, UsedSource, headers, prelude
+from grader.prelude import Companion, HeaderFile, UsedSource, compiled_text, headers, prelude
 from grader.toolchain import Toolchain, ToolMissing, find_toolchain
 
 __all__ = [
@@ -114,13 +114,13 @@ def build(
     is not optimised, and its PTX says where each variable lives. `uses` are compiled with it, see `prelude.py`.
 
     Raises BuildFailed where the source does not compile, ToolMissing where a compiler is missing, OSError where the
-    file cannot be read.
+    file cannot be read, and what a translation of it raises.
     """
     toolchain = toolchain or find_toolchain()
     runtime = build_library("runtime")
-    name = _name_in_cage(source)
+    name = name_in_cage(source)
     beside = tuple(headers(uses))
-    job = _Job(source, source.read_bytes(), name, target, toolchain, runtime, debug, prelude(uses), beside)
+    job = _Job(source, compiled_text(source, uses), name, target, toolchain, runtime, debug, prelude(uses), beside)
     made: list[float] = []
 
     def make(directory: Path) -> None:
@@ -139,7 +139,7 @@ def build(
     return found
 
 
-def _name_in_cage(source: Path) -> str:
+def name_in_cage(source: Path) -> str:
     """A name that no shell, linker or line table can misread; nearly always the file's own."""
     stem = re.sub(r"[^A-Za-z0-9_.]", "_", source.stem).strip(".")[:100]
     return f"{stem or 'source'}.cu"

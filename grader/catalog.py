@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from grader.list_part import ListPart
 from grader.puzzle import Part, Puzzle, PuzzleError
 from grader.python_part import PythonPart
 
@@ -72,7 +73,7 @@ class Located:
     @property
     def path(self) -> Path:
         """The learner's own file."""
-        suffix = "py" if isinstance(self.part, PythonPart) else "cu"
+        suffix = "py" if isinstance(self.part, ListPart | PythonPart) else "cu"
         return self.puzzle.directory / f"{self.index}_{self.part.name}.{suffix}"
 
     @property

@@ -18,10 +18,11 @@ from grader.beside import side_by_side
 from grader.compiled import build_findings, named_fragments, uninitialised, void_entry
 from grader.cuda.presence import why_not
 from grader.evidence import CaseEvidence, Evidence
-from grader.explain import Observation
+from grader.explain import Observation, sentence
 from grader.facts import kernel_facts, launch_facts, printed_by_host
 from grader.judged_goals import judged_goals
 from grader.launcher import host_observations
+from grader.list_part import ListPart
 from grader.notes import Notes
 from grader.puzzle import Case, element_count
 from grader.python_part import PythonPart
@@ -49,7 +50,10 @@ def check_part(submission: Submission, options: Options, tools: Tools, loading: 
         from grader.caged_python.judge import check_python_part
 
         return check_python_part(submission, options, tools, loading)
-    verdict = _PartCheck(submission, options, tools=tools, loading=loading).verdict()
+    check = _PartCheck(submission, options, tools=tools, loading=loading)
+    if missing := submission.own_parts_missing():
+        return check.not_started(missing)
+    verdict = check.verdict()
     if not verdict.passed or options.cases is not None:
         return verdict
     return replace(verdict, comparison=side_by_side(submission, options.seed, tools))
@@ -64,6 +68,12 @@ class _PartCheck(Notes):
 
     def verdict(self) -> PartVerdict:
         return self.concluded(self._judge, self._device)
+
+    def not_started(self, missing: Sequence[str]) -> PartVerdict:
+        """Of a part whose file is given, while parts are missing that the learner has to have passed."""
+        facts = {"label": self.submission.located.label, "parts": ", ".join(missing)}
+        self.reason = sentence("list", "given", facts=facts)
+        return self.concluded(lambda: State.not_started, self._device)
 
     def _device(self) -> str:
         if self.gpu is not None:
@@ -205,7 +215,8 @@ class _PartCheck(Notes):
         self._note(ran, recording, case)
         self._failed(case, ran.observations, recording)
         facts = launch_facts(recording.plan)
-        self.evidence.append(CaseEvidence(group, case, facts, ran.counters, {}, ran.varied))
+        besides = len(recording.plan.operations) - len(facts)
+        self.evidence.append(CaseEvidence(group, case, facts, ran.counters, {}, ran.varied, besides=besides))
         return not ran.observations
 
     def _run_on_gpu(self, gpu: RealGPU, trial: Trial, seen: Ran) -> Ran:
@@ -295,12 +306,24 @@ class _PartCheck(Notes):
             self.reference_counters = self._reference_counters(largest)
             place = self.evidence.index(largest)
             self.evidence[place] = replace(largest, reference_counters=self.reference_counters)
-        evidence = Evidence(tuple(self.evidence), kernel_facts(built))
+        evidence = Evidence(tuple(self.evidence), kernel_facts(built), self._losses(built))
         for result, missed in judged_goals(self.part, evidence, built, self.options.seed, self.tools):
             self.goals.append(result)
             if missed is not None:
                 self._found(missed)
         return State.goal_open if self.findings else State.passed
+
+    def _losses(self, built: Build) -> Sequence[float]:
+        """Of a part that trains and is right: the loss from step to step."""
+        if not isinstance(self.part, ListPart) or self.part.loss is None or self.findings:
+            return ()
+        from grader.op_list.losses import losses
+
+        begun = time.perf_counter()
+        try:
+            return losses(self.part, built, self.options.seed, self.tools)
+        finally:
+            self._spent("train", begun)
 
     def _reference_counters(self, largest: CaseEvidence) -> Mapping[str, Any]:
         """What the reference solution counts on the same case; nothing where it is not at hand."""

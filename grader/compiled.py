@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grader.explain import Observation, diagnostics, unset_variables
+from grader.explain import Observation, diagnostics, sentence, title, unset_variables
 from grader.findings import VALUE_KINDS, Place
+from grader.verdict import Finding
 
 if TYPE_CHECKING:
     from grader.build import Build, BuildFailed
-    from grader.verdict import Finding
+    from grader.op_list.calls import ListRefused
 
 _MATRIX_CALL = re.compile(r"\b(mma_sync|store_matrix_sync)\s*\(")
 _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -24,6 +25,10 @@ _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 def build_findings(failed: BuildFailed, place: Place) -> list[Finding]:
     """Why the file does not compile; at least one finding."""
+    from grader.op_list.calls import ListRefused
+
+    if isinstance(failed, ListRefused):
+        return [_no_list(failed, place)]
     if failed.forbidden is not None:
         line, path = failed.forbidden
         facts = {"variant": "include", "path": path}
@@ -36,6 +41,21 @@ def build_findings(failed: BuildFailed, place: Place) -> list[Finding]:
         return [place.compile_error(error) for error in errors]
     said = next((line.strip() for line in failed.diagnostics.splitlines() if line.strip()), "no word of why")
     return [place.finding(Observation("compile_error", facts={"variant": "unplaced", "original": said}))]
+
+
+def _no_list(refused: ListRefused, place: Place) -> Finding:
+    """A file in Python that makes no list of op calls."""
+    said = sentence(refused.section, refused.key, facts=refused.facts)
+    return Finding(
+        kind=refused.kind,
+        severity="error",
+        title=sentence(refused.section, "titles", refused.key) or title(refused.kind),
+        message=said,
+        why=sentence(refused.section, "why", refused.key, facts=refused.facts),
+        file=place.file,
+        line=refused.line,
+        marks=((refused.line, sentence("list", "mark")),) if refused.line else (),
+    )
 
 
 def void_entry(built: Build, text: str, entry: str) -> Observation | None:

@@ -52,7 +52,8 @@ class CaseEvidence:
     Counters are those of the verdict (`docs/verdict.md`). The reference is run on the largest case only, elsewhere
     `reference_counters` is empty. The bench case is there too, last, in a group named "bench": no more than a sample of
     it is run, so that it has launches and no counters; `sample_counters` are those of the blocks that ran, good for
-    ratios alone. `varied` is looked for where a goal has `every_order`.
+    ratios alone. `varied` is looked for where a goal has `every_order`. `besides` counts what the plan asks for that is
+    no launch: copies, fills, allocations.
     """
 
     group: str
@@ -62,14 +63,19 @@ class CaseEvidence:
     reference_counters: Mapping[str, Any]
     varied: Varied | None = None
     sample_counters: Mapping[str, Any] = field(default_factory=dict)
+    besides: int = 0
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a goal is judged on: every case, all of them right, and the compiled kernels by mangled name."""
+    """What a goal is judged on: every case, all of them right, and the compiled kernels by mangled name.
+
+    `losses`: of a part that trains, the loss before each step and after the last.
+    """
 
     cases: Sequence[CaseEvidence]
     kernels: Mapping[str, KernelFact]
+    losses: Sequence[float] = ()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from grader.catalog import markers
 from grader.evidence import LaunchFact
 from grader.explain import Diagnostic, Observation, Pattern, Setting, say, sentence, title
 from grader.explain.names import kernel_name, used_part, variable_name
+from grader.list_part import ListPart
 from grader.puzzle import Case, Part, Workspace, dtype_of, element_count, shape_of
 from grader.shared_arrays import SharedPlace, shared_place
 from grader.verdict import Finding
@@ -44,7 +45,8 @@ class Place:
             seen = replace(seen, buffer=shared.name, index=shared.index, facts=facts)
         finding = in_words(seen, self._setting(seen, shared), self.file)
         why = (_hint(seen, pattern) if pattern is not None else "") or finding.why
-        return replace(finding, why=_of_used_part(seen) or why)
+        told = _of_list(seen) if isinstance(self.part, ListPart) else _of_used_part(seen)
+        return replace(finding, why=told or why)
 
     def compile_error(self, diagnostic: Diagnostic) -> Finding:
         """An error of nvcc; its own words stay in `original`."""
@@ -133,6 +135,16 @@ class Place:
             return None
         wanted = kernel_name(kernel)
         return next((launch for launch in reversed(self.launches) if kernel_name(launch.kernel) == wanted), None)
+
+
+def _of_list(seen: Observation) -> str:
+    """Of a list of op calls, whose kernels are all somebody else's: what may be wrong with the list."""
+    if seen.kind == "never_written":
+        return sentence("list", "not_made", facts={"name": seen.buffer})
+    if seen.kind in VALUE_KINDS or not seen.kernel:
+        return ""
+    key = "not_made_yet" if seen.kind == "uninitialised_read" else "in_op"
+    return sentence("list", key, facts={"name": seen.buffer, "kernel": kernel_name(seen.kernel)})
 
 
 def _of_used_part(seen: Observation) -> str:

@@ -8,7 +8,8 @@ counters. What ptxas mends by merging neighbours is no fault: too many are too m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from grader.evidence import Evidence, Goal, Shortfall
@@ -61,6 +62,64 @@ def kernel_chosen(choose: Callable[[Case], str]) -> Goal:
         return None
 
     return Goal("kernel chosen", "goal_missed", "Each case is left to the kernel that was made for it.", check)
+
+
+def variants_chosen(choose: Callable[[Case], Sequence[str] | None]) -> Goal:
+    """The launches of a case are, in their order, of the variants that `choose` names; cases of None are passed over.
+
+    A variant is named after its kernel, or after the entry of another part that it calls.
+    """
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        from grader.explain.names import base_name, used_part
+
+        for judged in evidence.cases:
+            wanted = choose(judged.case)
+            if wanted is None:
+                continue
+            for launch, name in zip(judged.launches, wanted, strict=False):
+                if name not in (chosen := base_name(launch.kernel), used_part(launch.kernel)):
+                    said = f"For {_sizes(judged.case)} it is {chosen}, not {name}."
+                    return Shortfall(said, launch.line, launch.kernel)
+            if len(judged.launches) != len(wanted):
+                said = f"For {_sizes(judged.case)} there are {len(judged.launches)} launches, not {len(wanted)}."
+                return Shortfall(said, next((launch.line for launch in judged.launches[len(wanted) :]), None))
+        return None
+
+    return Goal("variants", "goal_missed", "Each op is done by the variant that was made for it.", check)
+
+
+def kernels_only() -> Goal:
+    """No case asks for anything but launches, so that a graph of it has kernel nodes alone."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        other = next((judged for judged in evidence.cases if judged.besides), None)
+        if other is None:
+            return None
+        return Shortfall(f"For {_sizes(other.case)} there are {other.besides} copies, fills or allocations besides.")
+
+    sentence = "Nothing but kernels is launched: nothing is copied, filled or allocated."
+    return Goal("kernels only", "goal_missed", sentence, check)
+
+
+def loss_falls() -> Goal:
+    """The loss is smaller after each step than before it; how far it came is told."""
+
+    def check(evidence: Evidence) -> Shortfall | None:
+        pairs = enumerate(itertools.pairwise(evidence.losses), 1)
+        risen = next(((step, before, after) for step, (before, after) in pairs if not after < before), None)
+        if risen is None:
+            return None
+        step, before, after = risen
+        return Shortfall(f"In step {step} it goes from {before:.6g} to {after:.6g}.")
+
+    def measured(evidence: Evidence) -> str:
+        if not evidence.losses:
+            return ""
+        before, after = evidence.losses[0], evidence.losses[-1]
+        return f"{before:.4g} → {after:.4g} ({after - before:+.4g}) in {len(evidence.losses) - 1} steps"
+
+    return Goal("loss falls", "goal_missed", "The loss falls at each step.", check, measured=measured)
 
 
 def coalesced(*, where: Callable[[Case], bool] | None = None, only: str | None = None) -> Goal:

@@ -184,6 +184,12 @@ def _one_huge(drawing: Drawing) -> torch.Tensor:
     return values
 
 
+def _weights(drawing: Drawing) -> torch.Tensor:
+    """Mean 0, variance one over the number of rows: a matrix [inputs, outputs] that keeps the size of what it gets."""
+    rows = max(drawing.count // max(drawing.columns, 1), 1)
+    return drawing.normal() * (1 / math.sqrt(rows))
+
+
 def _zeros(drawing: Drawing) -> torch.Tensor:
     """0 everywhere, as what is carried from step to step begins."""
     return torch.zeros(drawing.count, dtype=torch.float64)
@@ -213,6 +219,7 @@ GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
     "rstd_of_x": _rstd_of_x,
     "rising": _rising,
     "one_huge": _one_huge,
+    "weights": _weights,
     "zeros": _zeros,
     "not_a_number": _not_a_number,
 }

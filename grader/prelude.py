@@ -11,8 +11,9 @@ A part may have headers of its own besides, which lie beside its source: `Header
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 _INCLUDE = r'^[ \t]*#[ \t]*include[ \t]*(?P<header><[^>\n]+>|"[^"\n]+")[^\n]*'
@@ -42,7 +43,16 @@ class HeaderFile:
     text: str
 
 
-Companion: TypeAlias = UsedSource | HeaderFile
+@dataclass(frozen=True)
+class Translation:
+    """What is compiled for a source that is no C++ itself: a function from its path to the text, under whose name the
+    source's own suffix is replaced. It may raise errors of its own.
+    """
+
+    text: Callable[[Path], str]
+
+
+Companion: TypeAlias = UsedSource | HeaderFile | Translation
 
 
 def namespace(entry: str) -> str:
@@ -78,3 +88,9 @@ def _enclosed(source: UsedSource) -> str:
 
 def _includes(text: str) -> Sequence[re.Match[str]]:
     return [found for found in _PIECE.finditer(text) if found["header"]]
+
+
+def compiled_text(source: Path, companions: Sequence[Companion]) -> bytes:
+    """The bytes that are compiled for a source: its own, or those that it is translated to."""
+    translation = next((one for one in companions if isinstance(one, Translation)), None)
+    return source.read_bytes() if translation is None else translation.text(source).encode()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.catalog import Located, UsageError, emptied, is_untouched
+from grader.list_part import ListPart
 from grader.prelude import Companion, HeaderFile, UsedSource
 from grader.puzzle import Case
 from grader.tools import Tools
@@ -44,9 +45,19 @@ def references(located: Located) -> tuple[UsedPart, ...]:
 
 
 def companions(located: Located, used: Sequence[UsedPart]) -> list[Companion]:
-    """What `build` takes as `uses` for a file of this part: the sources of the parts `used`, and headers of all."""
+    """What `build` takes as `uses` for a file of this part: the sources of the parts `used`, headers of all, and for a
+    list of op calls how it becomes C++, the lists that it builds on being a part of it.
+    """
+    sources = (part.source() for part in used if not isinstance(part.located.part, ListPart))
     files = (header for part in (*located.used, located) for header in _files(part))
-    return [*(part.source() for part in used), *files]
+    return [*sources, *files, *_translation(located, used)]
+
+
+def _translation(located: Located, used: Sequence[UsedPart]) -> Iterator[Companion]:
+    if isinstance(located.part, ListPart):
+        from grader.op_list.translate import translation
+
+        yield translation(located, used)
 
 
 def _files(located: Located) -> Iterator[HeaderFile]:
@@ -84,6 +95,14 @@ class Submission:
     def used(self) -> Sequence[UsedPart]:
         """The parts that it builds on, those first that others need."""
         return references(self.located) if self.uses is None else self.uses
+
+    def own_parts_missing(self) -> list[str]:
+        """Of a part whose file is given: labels of the parts of its puzzle that it needs the learner's own files of."""
+        part = self.located.part
+        if not isinstance(part, ListPart) or not part.is_given or self.is_solution or self.uses is None:
+            return []
+        puzzle = self.located.puzzle.name
+        return [one.located.label for one in self.uses if one.located.puzzle.name == puzzle and not one.is_own]
 
     def sources(self) -> list[Companion]:
         """What is compiled with it."""

@@ -16,6 +16,7 @@ import torch
 from grader.compare import Tensors, reference_results
 from grader.explain import sentence
 from grader.explain.likeness import Candidate
+from grader.list_part import ListPart
 from grader.puzzle import Buffer, Case, Dim, Number, Part, PuzzleError, Work, call_by_name, scalar_value
 
 _PIECES = (32, 16, 8, 64, 128, 256, 512, 1024, 4, 2)  # terms that a tile, a warp or a block may take
@@ -31,8 +32,11 @@ Supposed = tuple[str, Mapping[str, object], Case, Tensors]
 def suppositions(part: Part, case: Case, buffer: Buffer, inputs: Tensors, threads: int) -> Iterator[Candidate]:
     """Results that `buffer` would have under one mistake each; `threads` is the block size, 0 if unknown.
 
-    `inputs` hold their values from before the run. Each is computed when it is asked for; none where that takes long.
+    `inputs` hold their values from before the run. Each is computed when it is asked for; none where that takes long,
+    and none of a list of op calls, whose writer has neither a kernel nor an index to mistake.
     """
+    if isinstance(part, ListPart):
+        return
     work: Work = call_by_name(part.work, case.params)
     if work.flops + work.bytes // 4 > _MOST_OPERATIONS:
         return

@@ -11,6 +11,7 @@ import pytest
 from grader.author.rules import Problem, problems_of_files
 from grader.author.trials import skeleton_problems, solution_problems, step_problems
 from grader.catalog import Located, LocatedPuzzle, load_catalog
+from grader.list_part import ListPart
 from grader.puzzle import Case, shape_of
 from grader.python_part import PythonPart
 from grader.verdict import BENCH_GROUP, PartVerdict, State
@@ -78,9 +79,9 @@ def smallest_extent(part: Located, case: Case) -> int:
 @EACH_PART
 def test_the_head_of_a_skeleton_is_in_paragraphs(part: Located) -> None:
     text = part.path.read_text(encoding="utf-8")
-    if isinstance(part.part, PythonPart):
+    if isinstance(part.part, ListPart | PythonPart):
         head = [f"// {line}".rstrip() for line in text.partition('"""')[2].partition('"""')[0].splitlines()]
-        assert head[0].startswith(f"// {part.part.entry}: ")
+        assert head[0].startswith(f"// {part.names[-1]}: ")
     else:
         head = text.partition("#include")[0].splitlines()
         assert head[0].startswith(f"// {part.part.name}: ")

@@ -10,6 +10,7 @@ from pathlib import Path
 from grader.author.wrong_kernels import folder_of, listed
 from grader.catalog import Located, LocatedPuzzle, emptied, is_untouched, markers, regions
 from grader.hints import read_hints
+from grader.list_part import ListPart
 
 HINTS = 3
 LEAST_HINT = 20  # characters: less says nothing
@@ -53,19 +54,29 @@ def stray_files(puzzle: LocatedPuzzle) -> Iterator[Problem]:
     """Files in the puzzle's folders that belong to none of its parts."""
     parts = {part.path.name for part in puzzle.parts}
     fast = {Path(name).with_suffix(f".fast{Path(name).suffix}").name for name in parts}
-    imported = {f"{name}.py" for name in _BESIDE.findall((puzzle.directory / "puzzle.py").read_text(encoding="utf-8"))}
+    imported = set(_imported(puzzle.directory, "puzzle.py"))
     for folder, known in ((puzzle.directory, parts | imported | _PAGES), (puzzle.solutions, parts | fast)):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             if path.name not in known and path.suffix not in _LEFT_BY_TOOLS:
                 yield Problem(path, "This file belongs to no part.", "remove it, or name it in puzzle.py")
 
 
+def _imported(folder: Path, name: str) -> Iterator[str]:
+    """The files of the folder that this one imports, and those that they import."""
+    for beside in _BESIDE.findall((folder / name).read_text(encoding="utf-8")):
+        yield f"{beside}.py"
+        yield from _imported(folder, f"{beside}.py")
+
+
 def regions_of(part: Located) -> Iterator[Problem]:
-    """Markers that do not pair, a skeleton that holds an answer, and differences outside the markers."""
+    """Markers that do not pair, a skeleton that holds an answer, and differences outside the markers.
+
+    Of a part that is given: any difference at all.
+    """
     skeleton, solution = (path.read_text(encoding="utf-8") for path in (part.path, part.solution_path))
     for path, text in ((part.path, skeleton), (part.solution_path, solution)):
         starts, ends = markers(text)
-        if not starts:
+        if not starts and not is_given(part):
             yield Problem(path, "Nothing is marked for the learner to write.", "put both markers into it")
         elif len(starts) != len(ends) or len(regions(text)) != len(starts):
             yield Problem(path, f"A region that begins in line {starts[-1]} is not closed.", "add `// --- end ---`")
@@ -82,6 +93,11 @@ def regions_of(part: Located) -> Iterator[Problem]:
         )
     if regions(solution) and is_untouched(solution):
         yield Problem(part.solution_path, "The solution has nothing between its markers.", "write the answer")
+
+
+def is_given(part: Located) -> bool:
+    """Whether nothing is written in the part's file."""
+    return isinstance(part.part, ListPart) and part.part.is_given
 
 
 def _first_difference(one: str, other: str) -> str:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from grader.author.rules import Problem
+from grader.author.rules import Problem, is_given
 from grader.author.wrong_kernels import Wrong, listed
 from grader.catalog import Located, LocatedPuzzle
+from grader.list_part import ListPart
 from grader.python_part import PythonPart
 from grader.submission import used_sources
 from grader.verdict import PartVerdict, State
@@ -58,7 +59,9 @@ def judge_with(seed: int) -> Judge:
 
 
 def skeleton_problems(part: Located, judge: Judge) -> Iterator[Problem]:
-    """The skeleton compiles without a warning, is not started, and is told what is missing."""
+    """The skeleton compiles without a warning, is not started, and is told what is missing; nothing of a given one."""
+    if is_given(part):
+        return
     with tempfile.TemporaryDirectory(prefix="grader-author-") as folder:
         source = Path(folder) / part.path.name
         source.write_text(part.skeleton(), encoding="utf-8")
@@ -89,7 +92,7 @@ def step_problems(before: Located, part: Located, judge: Judge) -> Iterator[Prob
 
     Of a part in Python and one in C++ neither is the other's step.
     """
-    in_python = isinstance(before.part, PythonPart) or isinstance(part.part, PythonPart)
+    in_python = any(isinstance(one.part, ListPart | PythonPart) for one in (before, part))
     if part.part.same_program_as == before.part.name or in_python:
         return
     text = before.solution_path.read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ def error_told(raised: Raised) -> ToldError | None:
         case "flood" | "ended":
             return ToldError("host_crash", "ended", {"how": raised.message})
         case "SyntaxError" | "IndentationError" | "TabError":
-            return ToldError("compile_error", "syntax", {"words": raised.message})
+            return ToldError("compile_error", "syntax", {"words": raised.message.rstrip(".?")})
         case "PermissionError" | "SystemExit":
             return ToldError("forbidden_call", "forbidden", {"type": raised.type, "words": raised.message})
     return None

@@ -96,7 +96,9 @@ class _Session:
             typer.echo(sentence("verdict", "first_time"), err=True)
         loading, tools = TorchLoading(), default_tools()
         judged: list[PartVerdict] = []
-        for submission, cases in zip(self.submissions, chosen, strict=True):
+        for named, cases in zip(self.submissions, chosen, strict=True):
+            # A part that was judged a moment ago may have passed, and others build on it.
+            submission = own_submission(named.located) if self.progress is not None else named
             options = Options(self._seed_for(submission), self.device, self.everything, cases)
             judged.append(check_part(submission, options, tools, loading))
             self._note(submission, judged[-1])

@@ -12,11 +12,14 @@ this way is ever ranked.
     library.py   the object in memory, and its two back ends
     cudart.py    where CUDA's own library is
     part.py      an entry by its name alone
+    op_call.py   an op of puzzle 10 on tensors
     words.py     what the software GPU saw, as an error
 """
 
 from grader.op.entry import Entry, load_entry
 from grader.op.errors import EntryFailed, EntryMisused, NoBackEnd
+from grader.op.op_call import op_call
 from grader.op.part import part_entry
+from grader.op_record import op
 
-__all__ = ["Entry", "EntryFailed", "EntryMisused", "NoBackEnd", "load_entry", "part_entry"]
+__all__ = ["Entry", "EntryFailed", "EntryMisused", "NoBackEnd", "load_entry", "op", "op_call", "part_entry"]

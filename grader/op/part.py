@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from grader.op.entry import Entry, load_entry
 
 if TYPE_CHECKING:
+    from grader.build import Build
+    from grader.puzzle import Part
     from grader.submission import UsedPart
 
 
@@ -31,6 +33,14 @@ class PartEntry:
 
 @functools.cache
 def _loaded(name: str) -> Entry:
+    return load_entry(*built_part(name))
+
+
+def built_part(name: str) -> tuple[Build, Part]:
+    """A part, compiled for this machine's GPU: the learner's own file where it has passed, else the reference.
+
+    Raises UsageError where no puzzle has it.
+    """
     from grader.build import build
     from grader.catalog import UsageError, load_catalog
     from grader.own_parts import standing_for, used_parts
@@ -42,7 +52,7 @@ def _loaded(name: str) -> Entry:
         raise UsageError(f"No puzzle here has a part {name}.")
     chosen: UsedPart = standing_for(located)
     sources = companions(located, used_parts(located))
-    return load_entry(build(chosen.path, target=_target(), uses=sources), located.part)
+    return build(chosen.path, target=_target(), uses=sources), located.part
 
 
 def _target() -> int:

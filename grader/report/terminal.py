@@ -80,7 +80,8 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
         put_line(console, row)
     if part.state is State.not_started:
         places = len(regions(around.source))
-        prose(console, _say("begin_places" if places > 1 else "begin", path=part.file, places=places), width)
+        begin = _say("begin_places" if places > 1 else "begin", path=part.file, places=places)
+        prose(console, part.reason or begin, width)
     if part.state is State.unchecked and part.reason:
         prose(console, part.reason, width)
     else:
@@ -339,7 +340,7 @@ def _next_steps(part: PartVerdict, around: Surroundings) -> Iterator[str]:
     if part.state is State.passed:
         yield _say("next_check", label=around.following) if around.following else _say("next_list")
         return
-    if part.state is State.not_started:
+    if part.state is State.not_started and not part.reason:
         yield _say("next_write", label=part.label)
     if around.hints and around.own_file:
         yield _say("next_hint", label=part.label, seen=around.hints_seen, hints=around.hints)

@@ -4,6 +4,8 @@ from grader.cooperation import equal_bits
 from grader.goals import coalesced, kernel_chosen
 from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f16, f32, i32
 
+from .lists import BACKWARD_LINEAR, BACKWARD_MLP, TRAIN_STEP
+
 F32, F16 = 0, 1  # dtype
 MIXED = 2  # 10.5: halves, by a gradient in floats
 RUNTIME = "runtime/*.hpp"
@@ -359,5 +361,8 @@ puzzle = Puzzle(
             headers=[RUNTIME, "runtime/variants/sgd_step_*.cu"],
             mistakes=MISTAKES_OF_UPDATE,
         ),
+        BACKWARD_LINEAR,
+        BACKWARD_MLP,
+        TRAIN_STEP,
     ],
 )

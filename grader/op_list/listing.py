@@ -1,0 +1,80 @@
+"""Runs a learner's file in a cage and reads the list of op calls that its function returns; kept by its text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from grader.cache import content_key, entry
+from grader.cage.conversation import Ended
+from grader.caged_python.errors import error_told
+from grader.caged_python.process import START, Raised, ended_by, raised_by, started
+from grader.list_part import ListPart
+from grader.op_list.calls import Call, ListRefused
+from grader.op_list.look import looked_at
+
+_CHILD = ("op_record", "caged_python.list_child")
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+Lists: TypeAlias = Sequence[tuple[ListPart, list[Call]]]
+
+
+def listed(part: ListPart, text: bytes, file: str, lists: Lists) -> list[Call]:
+    """The calls that the file's function returns, with the lines of `file`; it may build on those of other `lists`.
+
+    Raises ListRefused for a file that makes no such list, ToolMissing where no cage can be started.
+    """
+    message = {
+        "do": "make",
+        "file": file,
+        "entry": part.name,
+        "names": part.names,
+        "numbers": part.number_names,
+        "lists": {one.name: {"names": one.names, "calls": list(map(_sent, calls))} for one, calls in lists},
+    }
+    key = content_key(_code(), json.dumps(message), text)
+
+    def make(directory: Path) -> None:
+        (directory / "answer.json").write_text(json.dumps(_answered(part, message, text)), encoding="utf-8")
+
+    answered = json.loads((entry("lists", key, make) / "answer.json").read_text(encoding="utf-8"))
+    return looked_at(part, answered)
+
+
+def _code() -> str:
+    """What runs there: what another version of it has answered does not count."""
+    names = ("op_record.py", "caged_python/list_child.py", "caged_python/serving.py", "caged_python/process.py")
+    return content_key(*((_PACKAGE / name).read_bytes() for name in names))
+
+
+def _answered(part: ListPart, message: Mapping[str, Any], text: bytes) -> dict[str, Any]:
+    talk = started(_CHILD)
+    try:
+        talk.say(message, text, seconds=START)
+        heard, _ = talk.hear()
+    except Ended as ended:
+        raise _refused(ended_by(ended), part) from ended
+    finally:
+        talk.close()
+    answer = heard.get("done")
+    answered: dict[str, Any] = answer if isinstance(answer, dict) else {}
+    if (raised := raised_by(answered)) is not None:
+        raise _refused(raised, part)
+    if answered.get("entry") is not True:
+        raise ListRefused("missing_entry", "python", "no_function", None, entry=part.name)
+    return answered
+
+
+def _refused(raised: Raised, part: ListPart) -> ListRefused:
+    told = error_told(raised)
+    if told is not None:
+        return ListRefused(told.kind, "python", told.key, raised.line, entry=part.name, **told.facts)
+    facts = {"type": raised.type, "words": raised.message, "entry": part.name}
+    return ListRefused("host_crash", "list", "raised", raised.line, **facts)
+
+
+def _sent(call: Call) -> dict[str, Any]:
+    attrs = [[name, {"number": value} if isinstance(value, str) else value] for name, value in call.attrs.items()]
+    return {"op": call.op, "inputs": call.inputs, "outputs": call.outputs, "attrs": attrs}

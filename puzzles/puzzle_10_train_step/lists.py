@@ -1,0 +1,342 @@
+"""10.6 to 10.8: a training step as a list of op calls, back through one layer and through two, and ten whole steps.
+
+Right is what float64 gives. How far off a result may be follows from the type, the sizes and the numbers themselves:
+each value goes with a bound of its error, see bounded.py.
+"""
+
+from grader.goals import kernels_only, loss_falls, variants_chosen
+from grader.list_part import ListPart
+from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Out, Scalar, Tolerance, Work, Workspace, f16, f32, i32
+
+from .bounded import Bounded, column_sums, mse_gradient, product, relu, relu_backward, step, turned, with_bias
+
+F32, F16 = 0, 1
+BY_DTYPE = DTypeBy("dtype", (f32, f16))
+RUNTIME = ("runtime/*.hpp", "runtime/variants/*.cu")
+OPS = ("gemm_tiled", "gemm_nt", "gemm_tn", "sgd_f32", "sgd_f16", "sgd_f16_half2")
+OWN_OPS = ("mse_grad", "relu_bwd", "bias_grad", "sgd_supported")
+LR, LR_OF_TEN = 0.5, 0.05  # with the second, ten steps are downhill whatever the inputs
+WHY = "four times all roundings together, each as large as it can be: half of what lies between a result and the next"
+
+
+# ---- what is right, and how far off it may be ----
+
+
+def linear_step(X, T, W, b, Y, lr, dtype):
+    """dY, dW, db, and the new W and b, in the order of the results."""
+    dY = mse_gradient(Bounded.exact(Y), T, dtype)
+    dW, db = product(turned(Bounded.exact(X)), dY, dtype), column_sums(dY, dtype)
+    return dY, dW, db, step(Bounded.exact(W), dW, lr, dtype), step(Bounded.exact(b), db, lr, dtype)
+
+
+def mlp_gradients(X, T, W2, Z1, H, Y, dtype):
+    """dY, dW2, db2, dH, dZ1, dW1, db1; all but X and T are bounded."""
+    dY = mse_gradient(Y, T, dtype)
+    dW2, db2 = product(turned(H), dY, dtype), column_sums(dY, dtype)
+    dH = product(dY, turned(W2), dtype)
+    dZ1 = relu_backward(dH, Z1)
+    dW1, db1 = product(turned(Bounded.exact(X)), dZ1, dtype), column_sums(dZ1, dtype)
+    return dY, dW2, db2, dH, dZ1, dW1, db1
+
+
+def mlp_step(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
+    """All gradients, and the new weights, in the order of the results."""
+    W1, b1, W2, b2, Z1, H, Y = map(Bounded.exact, (W1, b1, W2, b2, Z1, H, Y))
+    gradients = mlp_gradients(X, T, W2, Z1, H, Y, dtype)
+    _, dW2, db2, _, _, dW1, db1 = gradients
+    updates = ((W1, dW1), (b1, db1), (W2, dW2), (b2, db2))
+    return *gradients, *(step(w, g, lr, dtype) for w, g in updates)
+
+
+def forward(X, W1, b1, W2, b2, dtype):
+    """Z1, H and Y."""
+    Z1 = with_bias(product(Bounded.exact(X), W1, dtype), b1, dtype)
+    H = relu(Z1)
+    return Z1, H, with_bias(product(H, W2, dtype), b2, dtype)
+
+
+def trained(X, T, W1, b1, W2, b2, lr, steps, dtype):
+    """The weights after so many steps.
+
+    Each step adds what it rounds, from exact weights: a step downhill does not make a difference in them larger. (A
+    bound that is handed on from step to step takes the worst sign each time, and says nothing after ten.) Only on which
+    side of 0 a number before the ReLU lies is open as far as all steps so far may have moved it.
+    """
+    weights = list(map(Bounded.exact, (W1, b1, W2, b2)))
+    for _ in range(steps):
+        exact = [Bounded.exact(one.value) for one in weights]
+        _, H, Y = forward(X, *exact, dtype)
+        Z1, _, _ = forward(X, *weights, dtype)
+        _, dW2, db2, _, _, dW1, db1 = mlp_gradients(X, T, exact[2], Z1, H, Y, dtype)
+        moved = [step(w, g, lr, dtype) for w, g in zip(exact, (dW1, db1, dW2, db2), strict=True)]
+        weights = [Bounded(new.value, old.off + new.off) for old, new in zip(weights, moved, strict=True)]
+    return tuple(weights)
+
+
+def linear_values(X, T, W, b, Y, lr, dtype):
+    return tuple(one.value for one in linear_step(X, T, W, b, Y, lr, dtype))
+
+
+def linear_bounds(X, T, W, b, Y, lr, dtype):
+    return tuple(one.off for one in linear_step(X, T, W, b, Y, lr, dtype))
+
+
+def mlp_values(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
+    return tuple(one.value for one in mlp_step(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype))
+
+
+def mlp_bounds(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
+    return tuple(one.off for one in mlp_step(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype))
+
+
+def trained_values(X, T, W1, b1, W2, b2, lr, steps, dtype):
+    return tuple(one.value for one in trained(X, T, W1, b1, W2, b2, lr, steps, dtype))
+
+
+def trained_bounds(X, T, W1, b1, W2, b2, lr, steps, dtype):
+    return tuple(one.off for one in trained(X, T, W1, b1, W2, b2, lr, steps, dtype))
+
+
+def loss(X, T, W1, b1, W2, b2):
+    """The mean squared error of what the network makes of X."""
+    return (((X @ W1 + b1).clamp(min=0) @ W2 + b2 - T) ** 2).mean()
+
+
+# ---- mistakes ----
+
+
+def linear_of_turned_error(X, T, W, b, Y, lr, dtype):
+    return linear_values(X, Y, W, b, T, lr, dtype)
+
+
+def mlp_of_turned_error(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
+    return mlp_values(X, Y, W1, b1, W2, b2, Z1, H, T, lr, dtype)
+
+
+def mlp_without_relu(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
+    return mlp_values(X, T, W1, b1, W2, b2, Z1.abs() + 1, H, Y, lr, dtype)
+
+
+def mlp_updated_too_early(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
+    return mlp_values(X, T, W1, b1, W2 - lr * H.T @ (Y - T) * (2 / max(Y.numel(), 1)), b2, Z1, H, Y, lr, dtype)
+
+
+TURNED = "T and Y had changed places", "The error is Y - T, and its gradient points to where the loss grows."
+MISTAKES = [Mistake(TURNED[0], linear_of_turned_error, why=TURNED[1])]
+MISTAKES_OF_TWO_LAYERS = [
+    Mistake(TURNED[0], mlp_of_turned_error, why=TURNED[1]),
+    Mistake(
+        "there were no ReLU on the way back",
+        mlp_without_relu,
+        why="Where Z1 was not above 0, nothing comes back: what belongs to the first layer is made of dZ1, not of dH.",
+    ),
+    Mistake(
+        "W2 had gone its step before dH was made of it",
+        mlp_updated_too_early,
+        why="An op reads what is there when its turn comes. The gradients belong to the weights that the forward pass "
+        "had: whoever reads W2 comes before its update.",
+    ),
+]
+
+
+# ---- what comes in ----
+
+LINEAR_INPUTS = {"W": "weights", "Y": lambda X, W, b: X @ W + b}
+MLP_INPUTS = {
+    "W1": "weights",
+    "W2": "weights",
+    "Z1": lambda X, W1, b1: X @ W1 + b1,
+    "H": lambda Z1: Z1.clamp(min=0),
+    "Y": lambda H, W2, b2: H @ W2 + b2,
+}
+
+
+# ---- cases and work ----
+
+
+def linear(rows, features, outputs, dtype=F32, **how):
+    return Case(rows=rows, features=features, outputs=outputs, dtype=dtype, lr=LR, **how)
+
+
+def mlp(rows, features, hidden, outputs, dtype=F32, lr=LR, **how):
+    return Case(rows=rows, features=features, hidden=hidden, outputs=outputs, dtype=dtype, lr=lr, **how)
+
+
+def training(rows, features, hidden, outputs, dtype=F32, *, steps):
+    return mlp(rows, features, hidden, outputs, dtype, LR_OF_TEN, steps=steps)
+
+
+def linear_work(rows, features, outputs, dtype):
+    weights = (features + 1) * outputs
+    elements = 3 * rows * outputs + rows * features + rows * outputs * 2 + weights * 4
+    return Work(bytes=(2 if dtype == F16 else 4) * elements, flops=outputs * rows * (2 * features + 3) + 2 * weights)
+
+
+def mlp_work(rows, features, hidden, outputs, dtype):
+    weights = (features + 1) * hidden + (hidden + 1) * outputs
+    elements = rows * (2 * features + 6 * hidden + 8 * outputs) + 5 * weights
+    flops = rows * (2 * features * hidden + 4 * hidden * outputs + 2 * hidden + 3 * outputs) + 2 * weights
+    return Work(bytes=(2 if dtype == F16 else 4) * elements, flops=flops)
+
+
+def train_work(rows, features, hidden, outputs, steps, dtype):
+    one = mlp_work(rows, features, hidden, outputs, dtype)
+    flops = one.flops + 2 * rows * hidden * (features + outputs)
+    return Work(bytes=2 * steps * one.bytes, flops=steps * flops)
+
+
+# ---- goals ----
+
+
+def update_of(elements, dtype):
+    """The variant of an update; all tensors are aligned."""
+    if dtype == F32:
+        return "sgd_step_f32_kernel"
+    return "sgd_step_f16_kernel" if elements % 2 else "sgd_step_f16_half2_kernel"
+
+
+def fitting_variants(case):
+    """Of each launch of all steps, in their order; None where there is nothing to do."""
+    rows, features, hidden, outputs, steps, dtype = (
+        case.params[name] for name in ("rows", "features", "hidden", "outputs", "steps", "dtype")
+    )
+    if not all((rows, features, hidden, outputs)):
+        return None
+    products = ("gemm_tiled", "gemm_tn", "gemm_nt") if dtype == F32 else ("gemm_f16_tc_wmma_kernel",) * 3
+    there, of_weights, back = products
+    layer, gradients = [there, "bias_add_kernel"], [of_weights, "reduce_sum_axis0_kernel"]
+    sizes = (hidden * outputs, outputs, features * hidden, hidden)
+    return steps * [
+        *layer,
+        "eltwise_relu_kernel",
+        *layer,
+        "mse_grad_kernel",
+        *gradients,
+        back,
+        "relu_bwd_kernel",
+        *gradients,
+        *(update_of(elements, dtype) for elements in sizes),
+    ]
+
+
+# ---- parts ----
+
+LINEAR_SIZES = [*(Scalar(name, i32) for name in ("rows", "features", "outputs")), Scalar("dtype", i32)]
+MLP_SIZES = [Scalar(name, i32) for name in ("rows", "features", "hidden", "outputs")]
+WEIGHTS = [
+    InOut("W1", BY_DTYPE, "features", "hidden"),
+    InOut("b1", BY_DTYPE, "hidden"),
+    InOut("W2", BY_DTYPE, "hidden", "outputs"),
+    InOut("b2", BY_DTYPE, "outputs"),
+]
+DATA = [In("X", BY_DTYPE, "rows", "features"), In("T", BY_DTYPE, "rows", "outputs")]
+
+
+def gradients_of_two_layers(role):
+    return [
+        role("dY", BY_DTYPE, "rows", "outputs"),
+        role("dW2", BY_DTYPE, "hidden", "outputs"),
+        role("db2", BY_DTYPE, "outputs"),
+        role("dH", BY_DTYPE, "rows", "hidden"),
+        role("dZ1", BY_DTYPE, "rows", "hidden"),
+        role("dW1", BY_DTYPE, "features", "hidden"),
+        role("db1", BY_DTYPE, "hidden"),
+    ]
+
+
+BACKWARD_LINEAR = ListPart(
+    "backward_linear",
+    params=[
+        *DATA,
+        InOut("W", BY_DTYPE, "features", "outputs"),
+        InOut("b", BY_DTYPE, "outputs"),
+        In("Y", BY_DTYPE, "rows", "outputs"),
+        Out("dY", BY_DTYPE, "rows", "outputs"),
+        Out("dW", BY_DTYPE, "features", "outputs"),
+        Out("db", BY_DTYPE, "outputs"),
+        Scalar("lr", f32),
+        *LINEAR_SIZES,
+    ],
+    reference=linear_values,
+    groups={
+        "one of each": [linear(1, 1, 1), linear(4, 3, 2)],
+        "f32": [linear(64, 32, 16), linear(33, 17, 5), linear(7, 65, 31)],
+        "f16": [linear(64, 32, 16, F16), linear(33, 17, 5, F16), linear(1, 1, 1, F16)],
+        "many rows": [linear(500, 3, 2), linear(500, 3, 2, F16)],
+        "empty": [linear(0, 3, 2), linear(3, 0, 2), linear(3, 2, 0, F16)],
+    },
+    bench=linear(1024, 1024, 1024),
+    work=linear_work,
+    tolerance=Tolerance(4.0, scale=linear_bounds, why=WHY),
+    lesson="The chain rule as a program: a gradient for every tensor, then the update.",
+    default_inputs=LINEAR_INPUTS,
+    mistakes=MISTAKES,
+    uses=(*OPS, *OWN_OPS),
+    headers=RUNTIME,
+)
+
+BACKWARD_MLP = ListPart(
+    "backward_mlp",
+    params=[
+        *DATA,
+        *WEIGHTS,
+        In("Z1", BY_DTYPE, "rows", "hidden"),
+        In("H", BY_DTYPE, "rows", "hidden"),
+        In("Y", BY_DTYPE, "rows", "outputs"),
+        *gradients_of_two_layers(Out),
+        Scalar("lr", f32),
+        *MLP_SIZES,
+        Scalar("dtype", i32),
+    ],
+    reference=mlp_values,
+    groups={
+        "small": [mlp(4, 3, 5, 2), mlp(1, 1, 1, 1)],
+        "f32": [mlp(64, 32, 48, 16), mlp(33, 17, 21, 5)],
+        "f16": [mlp(64, 32, 48, 16, F16), mlp(33, 17, 21, 5, F16)],
+        "many rows": [mlp(500, 3, 6, 2), mlp(500, 3, 6, 2, F16)],
+        "empty": [mlp(0, 3, 4, 2), mlp(3, 2, 0, 2, F16)],
+    },
+    bench=mlp(1024, 1024, 1024, 1024),
+    work=mlp_work,
+    tolerance=Tolerance(4.0, scale=mlp_bounds, why=WHY),
+    lesson="Through the ReLU into the layer before, with weights that must not have changed yet.",
+    default_inputs=MLP_INPUTS,
+    mistakes=MISTAKES_OF_TWO_LAYERS,
+    uses=(*OPS, *OWN_OPS),
+    headers=RUNTIME,
+)
+
+TRAIN_STEP = ListPart(
+    "train_step",
+    params=[
+        *DATA,
+        *WEIGHTS,
+        Workspace("Z1", BY_DTYPE, "rows", "hidden"),
+        Workspace("H", BY_DTYPE, "rows", "hidden"),
+        Workspace("Y", BY_DTYPE, "rows", "outputs"),
+        *gradients_of_two_layers(Workspace),
+        Scalar("lr", f32),
+        *MLP_SIZES,
+        Scalar("steps", i32),
+        Scalar("dtype", i32),
+    ],
+    reference=trained_values,
+    groups={
+        "one step": [training(4, 3, 5, 2, steps=1), training(33, 17, 21, 5, steps=1)],
+        "one step in f16": [training(16, 8, 12, 4, F16, steps=1), training(33, 17, 21, 5, F16, steps=1)],
+        "ten steps": [training(16, 8, 12, 4, steps=10), training(33, 17, 21, 5, steps=10)],
+        "ten steps in f16": [training(16, 8, 12, 4, F16, steps=10), training(33, 17, 21, 5, F16, steps=10)],
+        "empty": [training(4, 3, 5, 2, steps=0), training(0, 3, 5, 2, steps=1)],
+    },
+    bench=training(1024, 1024, 1024, 1024, steps=1),
+    work=train_work,
+    tolerance=Tolerance(4.0, scale=trained_bounds, why=WHY),
+    lesson="Ten steps of training, on your own ops.",
+    goals=[variants_chosen(fitting_variants), kernels_only(), loss_falls()],
+    loss=loss,
+    is_given=True,
+    default_inputs={name: MLP_INPUTS[name] for name in ("W1", "W2")},
+    uses=(*OPS, *OWN_OPS, "backward_linear", "backward_mlp"),
+    headers=RUNTIME,
+    repeat="steps",
+)
