@@ -1,13 +1,15 @@
 """Kernels without an end or beyond all measure: each stops soon, within little memory, with a word on what it is.
 
-They run as a learner's kernel does, in the machine's process with the budgets of a check; that process may have
-256 MiB more than when it started, and is ended, which fails the test, when it takes longer than a minute.
+They run as a learner's kernel does, in the machine's process; that process may have 256 MiB more than when it started,
+and is ended, which fails the test, when it takes longer than a minute. What has no end runs with the budgets of a
+check, and one kernel of each sort, which changes with the commit, with the larger ones of a program, as do all others.
 """
 
 from __future__ import annotations
 
 import struct
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,13 @@ from grader.simt.machine import MachineError
 from grader.simt.program import write_program
 from grader.simt.remote import Limits, RemoteMachine
 from grader.simt.software import LAUNCH_BUDGET, WARP_BUDGET
+from grader.trial import _LEAST_BUDGET, _LEAST_LAUNCH_BUDGET
 from tests.ptx_snippets import kernel
+from tests.sampling import sampled
 
 _LIMITS = Limits(seconds=60, grace=0, head_room=256 << 20)
 _ADDRESS = 0x2000_0000_0000
+OF_A_CHECK, OF_A_PROGRAM = (_LEAST_BUDGET, _LEAST_LAUNCH_BUDGET), (WARP_BUDGET, LAUNCH_BUDGET)
 _MOST_BLOCKS = 2**31 - 1
 _PRINTED = 64 << 10
 _STORE = "mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r4; ret;"
@@ -43,7 +48,13 @@ class Device:
         self.machine.begin(buffers, self.memory, self.roles, _LIMITS)
 
     def launch(
-        self, grid: int | tuple[int, int, int] = 1, block: int = 32, *, shared: int = 0, workers: int = 2
+        self,
+        grid: int | tuple[int, int, int] = 1,
+        block: int = 32,
+        *,
+        shared: int = 0,
+        workers: int = 2,
+        budgets: tuple[int, int] = OF_A_PROGRAM,
     ) -> dict[str, Any]:
         (report,) = self.machine.launch(
             "k",
@@ -54,8 +65,8 @@ class Device:
             order="forward",
             seed=0,
             workers=workers,
-            warp_budget=WARP_BUDGET,
-            launch_budget=LAUNCH_BUDGET,
+            warp_budget=budgets[0],
+            launch_budget=budgets[1],
         )
         return report
 
@@ -94,22 +105,27 @@ def test_a_grid_that_never_ends_is_too_much_work(tmp_path: Path, shared: int) ->
 # ---- loops ----------------------------------------------------------------------------------------------------------
 
 
+_ENDLESS = [
+    "L: bra L;",
+    "L: bar.sync 0; bra L;",
+    "L: membar.gl; bar.sync 0; bra L;",
+    "L: membar.gl; atom.global.add.u32 %r3, [%rd1], 1; bra L;",
+    "L: bar.warp.sync -1; membar.gl; red.shared.add.u32 [tile], 1; bra L;",
+]
+_LOOPS = list(product(_ENDLESS, (32, 256)))
+
+
 @pytest.mark.parametrize(
-    "body",
-    [
-        "L: bra L;",
-        "L: bar.sync 0; bra L;",
-        "L: membar.gl; bar.sync 0; bra L;",
-        "L: membar.gl; atom.global.add.u32 %r3, [%rd1], 1; bra L;",
-        "L: bar.warp.sync -1; membar.gl; red.shared.add.u32 [tile], 1; bra L;",
-    ],
+    ("body", "block", "budgets"),
+    [*((*loop, OF_A_CHECK) for loop in _LOOPS), *((*loop, OF_A_PROGRAM) for loop in sampled(_LOOPS, len(_LOOPS)))],
 )
-@pytest.mark.parametrize("block", [32, 256])
-def test_a_loop_without_an_end_is_told_whatever_is_in_it(tmp_path: Path, body: str, block: int) -> None:
+def test_a_loop_without_an_end_is_told_whatever_is_in_it(
+    tmp_path: Path, body: str, block: int, budgets: tuple[int, int]
+) -> None:
     device = Device(
         tmp_path, f"st.shared.u32 [tile], 0;\nbar.sync 0;\n{body}", before=".shared .align 4 .b8 tile[4];", size=4
     )
-    assert kinds(device.launch(2, block)) == {"endless_loop"}
+    assert kinds(device.launch(2, block, budgets=budgets)) == {"endless_loop"}
 
 
 def test_a_loop_in_which_every_lane_races_is_told_as_soon(tmp_path: Path) -> None:
@@ -167,9 +183,17 @@ def printing(directory: Path, text: str, *, loop: bool) -> Device:
     return Device(directory, body, before=before)
 
 
-@pytest.mark.parametrize("text", ["", "x", "%500d"])
-def test_a_kernel_that_prints_for_ever_is_told_so_and_little_of_it_is_kept(tmp_path: Path, text: str) -> None:
-    report = printing(tmp_path, text, loop=True).launch()
+_TEXTS = ["", "x", "%500d"]
+
+
+@pytest.mark.parametrize(
+    ("text", "budgets"),
+    [*((text, OF_A_CHECK) for text in _TEXTS), *((text, OF_A_PROGRAM) for text in sampled(_TEXTS, 3))],
+)
+def test_a_kernel_that_prints_for_ever_is_told_so_and_little_of_it_is_kept(
+    tmp_path: Path, text: str, budgets: tuple[int, int]
+) -> None:
+    report = printing(tmp_path, text, loop=True).launch(budgets=budgets)
     assert kinds(report) == {"endless_loop"}
     assert len(report["printed"]) <= 2 * (_PRINTED + 4096)
 
