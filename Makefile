@@ -20,7 +20,7 @@ demo: setup     ## grade puzzle 1 twice: the untouched skeletons, then the solut
 test: setup     ## all tests, on all cores (up to 8)
 	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
-thorough: setup ## the same with every wrong kernel, which takes some minutes more
+thorough: setup ## the same with all of which an ordinary run tries a sample, which takes many minutes more
 	@GRADER_THOROUGH=1 $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 fuzz: setup     ## damaged PTX, damaged programs and wild launches, under sanitizers (SECONDS=300, SEED=1)

@@ -20,6 +20,7 @@ from grader.puzzle import In, PuzzleError, Scalar, Tolerance, f32, i32
 from grader.python_part import Call, PythonPart, Source
 from grader.verdict import PartVerdict, State
 from tests.judging import ROOT, Judge, shown
+from tests.sampling import one_of_each, sampled
 from tests.test_cli_commands import SCHEMA
 
 FILES = ROOT / "tests" / "python_parts"
@@ -297,7 +298,12 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", WRONG)
+# Each starts a Python with PyTorch: an ordinary run tries one of each kind of finding and a quarter of the others.
+ALWAYS = one_of_each(list(WRONG), [[kind] for _, _, kind, _, _ in WRONG.values()])
+NAMES = [*ALWAYS, *sampled([name for name in WRONG if name not in ALWAYS], 4)]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_mistake_is_told_with_its_kind_and_line(name: str, judged: Callable[[str], PartVerdict]) -> None:
     old, new, kind, at, words = WRONG[name]
     text = with_change(old, new).replace("class FusedRMSNorm", "kept = []\n\n\nclass FusedRMSNorm")

@@ -3,26 +3,22 @@
 `tests/wrong/PUZZLE/expected.json` and `tests/cases/cases.json` list file, part, and the kinds of which one must be
 found; where lines are given, that finding's line or other line is among them.
 
-Compiling all of them takes longer than a test run should: the mistakes of others and the first of each part are always
-tried, and so is the first of each kind of finding; of the rest an eighth that changes with the commit. `make thorough`
-tries all.
+Compiling all of them takes longer than a test run should. An ordinary run tries one of each part, one of each kind of
+finding, and a twentieth of the others, which change with the commit; `make thorough` tries all.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections import Counter
 from typing import Any
 
 import pytest
 
-from grader.author.mutants import sample_of
-from grader.author.rates import commit_of
 from grader.author.wrong_kernels import Wrong, described, listed
 from grader.catalog import load_catalog
 from grader.verdict import State
 from tests.judging import ROOT, Judge, shown
+from tests.sampling import one_of_each, sampled
 
 CASES = ROOT / "tests" / "cases"
 PUZZLES = load_catalog(ROOT).puzzles
@@ -41,19 +37,10 @@ def collect() -> list[Wrong]:
 
 def chosen(wrong: list[Wrong]) -> list[Wrong]:
     """Those of this run."""
-    if os.environ.get("GRADER_THOROUGH"):
-        return wrong
-    seen: Counter[str] = Counter()
-    always: list[Wrong] = []
-    rest: list[Wrong] = []
-    for one in wrong:
-        seen.update({one.part.label, *one.kinds})
-        first = seen[one.part.label] <= ALWAYS or any(seen[kind] == 1 for kind in one.kinds)
-        (always if first or one.source.parent == CASES else rest).append(one)
-    return [*always, *sample_of(rest, len(rest) // 8, commit_of(ROOT) or "no checkout")]
+    always = one_of_each(wrong, [(one.part.label, *one.kinds) for one in wrong])
+    return [*always, *sampled([one for one in wrong if one not in always], 20)]
 
 
-ALWAYS = 1  # of each part
 WRONG = collect()
 
 
@@ -72,10 +59,10 @@ def test_a_wrong_kernel_is_rejected_with_its_kind_and_line(wrong: Wrong, judge: 
 
 
 def test_every_part_has_some_in_each_run() -> None:
-    tried = Counter(one.part.label for one in chosen(WRONG))
-    every = Counter(one.part.label for one in WRONG)
-    assert all(tried[label] >= min(ALWAYS, count) for label, count in every.items())
-    assert sum(tried.values()) * 4 > sum(every.values())
+    tried = chosen(WRONG)
+    assert {one.part.label for one in tried} == {one.part.label for one in WRONG}
+    assert len(tried) * 10 > len(WRONG)
+    assert len({(one.part.label, one.source) for one in tried}) == len(tried)
 
 
 def test_every_kind_of_finding_is_shown_in_each_run() -> None:

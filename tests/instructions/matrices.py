@@ -487,7 +487,7 @@ class _Product:
             at += count
         body.append(f"> {self.name} {', '.join(lists)};")
         body += [f"st.global.b{width} [%out+{8 * i}], %{letter}{i};" for i in range(d)]
-        return Case(self.name, "\n".join(body), self.rows(), d, self.expected, block=32)
+        return Case(self.name, "\n".join(body), self.rows(), d, functools.cache(self.expected), block=32)
 
 
 def _half_types() -> Iterator[tuple[str, str, str, str]]:
