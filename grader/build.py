@@ -54,7 +54,7 @@ _MOST_BYTES = 1 << 20
 _MOST_OUTPUT = 64 << 20  # any one file; CUB's preprocessed source has about ten
 _MOST_MEMORY = 3 << 30  # of each of the compilers; CUB's heaviest files take about one
 _MOST_DIAGNOSTICS = 1 << 18
-_KEPT = 256  # builds; one is about 100 KB
+_KEPT = 1024  # builds; one is about 150 KB, and a run of all tests makes some 600
 
 
 class BuildFailed(Exception):
