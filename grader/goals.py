@@ -276,7 +276,8 @@ def writes_results_only(results: Callable[..., int]) -> Goal:
             if most and sum(written.values()) > most * _BYTES_TO_FEWEST:
                 worst = max(written, key=lambda line: written[line])
                 times = sum(written.values()) / most
-                return Shortfall(f"{times:.1f} times as many bytes are written as the results have.", worst)
+                said = f"{times:.1f} times as many bytes are written as the results have."
+                return Shortfall(said, worst, facts={"cause": "stored"})
         return None
 
     sentence = "Nothing but the results is written to memory, and each once."

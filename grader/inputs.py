@@ -190,6 +190,13 @@ def _weights(drawing: Drawing) -> torch.Tensor:
     return drawing.normal() * (1 / math.sqrt(rows))
 
 
+def _first_row(drawing: Drawing) -> torch.Tensor:
+    """1 throughout the first row, and 0 in all rows after it: one key of an attention outweighs the others alike."""
+    values = torch.zeros(drawing.count, dtype=torch.float64)
+    values[: drawing.columns] = 1
+    return values
+
+
 def _zeros(drawing: Drawing) -> torch.Tensor:
     """0 everywhere, as what is carried from step to step begins."""
     return torch.zeros(drawing.count, dtype=torch.float64)
@@ -220,6 +227,7 @@ GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
     "rising": _rising,
     "one_huge": _one_huge,
     "weights": _weights,
+    "first_row": _first_row,
     "zeros": _zeros,
     "not_a_number": _not_a_number,
 }

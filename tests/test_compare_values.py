@@ -153,6 +153,14 @@ def test_rows_rise_or_have_one_huge_value() -> None:
     assert (huge.sort(1).values[:, :-1] < 10).all()
 
 
+def test_the_first_row_outweighs_all_others() -> None:
+    part = sum_part(params=[In("a", f32, "n", 33), Out("out", f32, "n", 33), Scalar("n", i32)], reference=lambda a: a)
+    rows = draw_inputs(part, Case(n=8, inputs={"a": "first_row"}), 3)["a"]
+    assert rows[0].eq(1).all()
+    assert rows[1:].eq(0).all()
+    assert draw_inputs(part, Case(n=0, inputs={"a": "first_row"}), 3)["a"].numel() == 0
+
+
 def test_constant_rows_are_constant() -> None:
     part = sum_part(
         params=[In("a", f32, "n", 8), Out("out", f32, "n", 8), Scalar("n", i32)],

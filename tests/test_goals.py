@@ -71,6 +71,7 @@ def test_what_is_written_beside_the_results_is_told_at_the_line_that_writes_most
     shortfall = missed(goal, (1 << 20, {7: stores(requests), 9: stores(2 * requests)}))
     assert shortfall is not None
     assert (shortfall.line, shortfall.sentence) == (9, "3.0 times as many bytes are written as the results have.")
+    assert shortfall.facts == {"cause": "stored"}
     assert missed(goal, (1 << 10, {7: stores(requests)})) is not None, "small cases weigh as much"
     assert missed(goal, (0, {7: stores(0)})) is None
 

@@ -103,7 +103,7 @@ LAYERNORM = Part(
     work=lambda rows, cols: Work(bytes=8 * (rows * cols + cols + rows), flops=8 * rows * cols),
     tolerance=SINGLE,
     lesson="Two sums over a row: the mean, and the variance about it.",
-    goals=[coalesced()],
+    goals=[coalesced(), writes_results_only(lambda rows, cols: 4 * rows * (cols + 2))],
     valid=at_least_one,
     mistakes=MISTAKES,
 )

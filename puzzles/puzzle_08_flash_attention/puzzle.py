@@ -67,6 +67,8 @@ def matrices(*values, x=None):
     return shapes(*values, names=("rows", "cols"), inputs={"x": x} if x else None)
 
 
+# The first score is 8.34 above all others: each of them has less than 2^-12 of its weight, all together thrice as much.
+SINK = {"scale": 8.34 / 128_000, "inputs": {"q": "large_offset", "k": "first_row", "v": "large_offset"}}
 BEYOND_HALF = {"q": "overflowing_half", "k": "overflowing_half"}  # their products, by far
 
 
@@ -316,6 +318,7 @@ puzzle = Puzzle(
                 "the largest score first or last": [
                     *rows((2, 300, 64), inputs={"q": "negative", "k": "rising"}),
                     *rows((2, 300, 64), inputs={"k": "one_huge"}),
+                    *rows((1, 12_800, 128), **SINK),
                 ],
                 "fewer keys than splits": rows((2, 5, 64), (1, 1, 128), (3, 63, 128)),
                 "any width": rows((2, 300, 8), (2, 77, 40), (3, 150, 120)),
@@ -367,7 +370,9 @@ puzzle = Puzzle(
                     *attend((2, 37, 5, 40), (1, 70, 33, 64), causal=1),
                     *attend((2, 3, 0, 40)),
                 ],
-                "many queries": attend((1, 3000, 2, 32), inputs={"q": "negative", "dout": "negative"}),
+                "many queries": attend(
+                    (1, 3000, 2, 32), inputs={"q": "negative", "v": "first_row", "dout": "negative"}
+                ),
                 "no queries": attend((2, 0, 5, 40)),
                 "empty": attend((0, 5, 5, 64)),
             },

@@ -8,7 +8,7 @@
 //        again; a launcher with a block for each row: a thread for each column, in whole warps, and 512 at most.
 // Write  the kernel's body, about 10 lines: the mean of the row; the mean of the squared distances from it, which is
 //        the variance, divided by cols; rstd = 1 / √(variance + eps), of which one thread writes both; the row of y.
-// Goal   Loads and stores are coalesced.
+// Goal   Loads and stores are coalesced, and each result is written once.
 #include <cuda_runtime.h>
 
 #include <algorithm>
