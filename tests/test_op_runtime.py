@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.judging import ROOT
+from grader.catalog import load_catalog
+from tests.judging import ROOT, Judge
 from tests.op.runtime import KINDS, RUNTIME, Runtime, TensorDesc, described
 
 INVALID, NOT_SUPPORTED = "cudaErrorInvalidValue", "cudaErrorNotSupported"
@@ -316,6 +317,19 @@ def test_descriptors_that_describe_nothing_are_refused(runtime: Runtime) -> None
     crooked.data += 2
     assert runtime.raw(1, [crooked], [described(right)], ())[1] == INVALID
     assert "multiple of its elements' size" in runtime.refusal
+
+
+def test_a_check_tells_why_an_entry_launched_nothing(judge: Judge, tmp_path: Path) -> None:
+    located = load_catalog(ROOT).part_named("mse_grad", "this test")
+    wrong = located.solution_path.read_text().replace("{matrix(y), matrix(target)}", "{matrix(y), matrix(dy)}")
+    (tmp_path / "wrong.cu").write_text(wrong.replace("{matrix(dy)}, {}", "{tensor_of(dy, dtype, {cols, rows})}, {}"))
+    verdict = judge(located, tmp_path / "wrong.cu")
+    (finding,) = verdict.findings
+    assert (finding.kind, finding.title) == ("launch_error", "returns an error")
+    assert (
+        "mse_grad` returned cudaErrorInvalidValue. It says: shapes or attributes do not fit MseGrad" in finding.message
+    )
+    assert "y: f32 [16, 64], strides [64, 1]" in finding.message
 
 
 # ---- the interface --------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 
@@ -10,6 +11,7 @@ import pytest
 from grader import cage
 from grader.cache import ToolMissing
 from grader.cage import Finished
+from grader.record.findings import returned_finding
 from grader.record.protocol import Forgery, read_transcript
 from tests.recording import recorded
 
@@ -48,6 +50,14 @@ def test_what_an_entry_left_in_host_memory_is_read() -> None:
     assert [call.host for call in transcript.calls] == [b"\1\0\0\0\2\0\0\0"] * 2
 
 
+def test_why_an_entry_returned_an_error_is_read_as_text_of_any_kind() -> None:
+    words = base64.b64encode("no\x1b variant →\n  of é\0".encode() + b"\xff").decode()
+    ends = {**END, "returned": 801, "refusal": words}
+    call, _ = read_transcript(stream_of(ARMED, *[BEGIN, ends] * 2, DONE), 2).calls
+    told = returned_finding(call)
+    assert (told.kind, told.facts["reason"]) == ("launch_error", "no variant →; of é\N{REPLACEMENT CHARACTER}.")
+
+
 @pytest.mark.parametrize(
     "lines",
     [
@@ -78,6 +88,8 @@ def test_what_an_entry_left_in_host_memory_is_read() -> None:
         [ARMED, BEGIN, {**LAUNCH, "more": 1}],
         [ARMED, BEGIN, {"kind": "end", "returned": 1 << 40}],
         [ARMED, BEGIN, {"kind": "end", "returned": True}],
+        [ARMED, BEGIN, {**END, "refusal": "in words"}],
+        [ARMED, BEGIN, {**END, "refusal": "A" * 6000}],
         [ARMED, {**FAULT, "signal": "\x1b[2J"}],
         [ARMED, {**FAULT, "signal": "S" * 10_000}],
         [ARMED, b"[" * 100_000 + b"\n"],

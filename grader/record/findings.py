@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.record.errors import error_name
+from grader.record.errors import SUCCESS, error_name
 from grader.record.layout import PAGE
 from grader.record.limits import Refusal
 from grader.record.operations import Copy, Memset, Upload
-from grader.record.protocol import Event
+from grader.record.protocol import Event, RecordedCall
 from grader.record.request import CPU_MILLISECONDS, EntryCall
 
 LineOf = Callable[[tuple[int, ...]], int | None]
@@ -52,6 +52,16 @@ class HostFinding:
 
 
 # ---- calls that failed or should not have been made ------------------------------------------------------------------
+
+
+def returned_finding(call: RecordedCall) -> HostFinding:
+    """The entry returned an error that no call of CUDA gave it; it may say itself why."""
+    facts = {"variant": "returned", "error": error_name(call.returned or SUCCESS)}
+    words = "; ".join(" ".join(line.split()) for line in call.refusal.splitlines())
+    words = "".join(character for character in words if character.isprintable()).replace(":;", ":")
+    return HostFinding(
+        "launch_error", {**facts, "variant": "told", "reason": f"{words.rstrip('.')}."} if words else facts
+    )
 
 
 def capture_finding(event: Event, line_of: LineOf) -> HostFinding:

@@ -15,7 +15,7 @@ from grader import cage
 from grader.build import Build
 from grader.record.agreement import Moves, difference
 from grader.record.device import Device
-from grader.record.errors import SUCCESS, error_name
+from grader.record.errors import SUCCESS
 from grader.record.findings import (
     HostFinding,
     capture_finding,
@@ -25,6 +25,7 @@ from grader.record.findings import (
     input_finding,
     once,
     refusal_finding,
+    returned_finding,
     timeout_finding,
     unsupported_finding,
 )
@@ -87,7 +88,7 @@ class Judge:
             found = list(self._of_events(call, second=number > 0))
             yield from found
             if not found and call.returned not in (None, SUCCESS):
-                yield HostFinding("launch_error", {"variant": "returned", "error": error_name(call.returned or 0)})
+                yield returned_finding(call)
         yield from self._of_ending(transcript.ending, finished)
 
     def _of_events(self, call: RecordedCall, *, second: bool) -> Iterator[HostFinding]:

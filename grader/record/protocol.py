@@ -30,6 +30,7 @@ _ORDINARY_CALLS = 2  # in those that follow a launch fails
 _MAX_FRAMES = 16
 _MAX_TEXT = 2_000
 _MAX_HOST = 1 << 17  # characters of base64
+_MAX_REFUSAL = 5464  # characters of base64: 4,096 bytes
 _WORD = (1 << 64) - 1
 
 
@@ -49,11 +50,14 @@ class Event:
 
 @dataclass
 class RecordedCall:
-    """What the entry did in one call. `returned` is None if it did not return, `host` what it left in host memory."""
+    """What the entry did in one call. `returned` is None if it did not return, `host` what it left in host memory,
+    `refusal` why it returned an error, in the words of its own object.
+    """
 
     events: list[Event] = field(default_factory=list)
     returned: int | None = None
     host: bytes = b""
+    refusal: str = ""
 
     def operations(self, line_of: Callable[[tuple[int, ...]], int | None]) -> list[Operation]:
         """The operations with their lines."""
@@ -87,6 +91,12 @@ def _payload(value: object) -> None:
         base64.b64decode(value, validate=True)
     except ValueError:
         raise Forgery("host memory that is none") from None
+
+
+def _refusal(value: object) -> None:
+    _payload(value)
+    if len(str(value)) > _MAX_REFUSAL:
+        raise Forgery("more words than an entry has")
 
 
 def _signal(value: object) -> None:
@@ -140,6 +150,7 @@ _REQUIRED: dict[str, dict[str, Callable[[object], None]]] = {
     "unavailable": {"what": _text},
 }
 _OPTIONAL: dict[str, dict[str, Callable[[object], None]]] = {
+    "end": {"refusal": _refusal},
     "failed": {"address": _ADDRESS, "bytes": _ADDRESS},
     "fault": {
         "address": _ADDRESS,
@@ -209,6 +220,7 @@ class _Reader:
         call = self._calls[-1]
         if event.kind == "end":
             call.returned = event.fields["returned"]
+            call.refusal = base64.b64decode(event.fields.get("refusal", "")).decode(errors="replace")
             return False
         if event.kind in ("armed", "begin"):
             raise Forgery(f"{event.kind} inside a call")

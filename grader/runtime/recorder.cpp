@@ -127,6 +127,16 @@ Entry find_entry(void* object, const Request& request) {
     leave(3);
 }
 
+constexpr std::size_t max_refusal = 4096;
+
+// Why the entry returned an error, in its own words, where the object has a function for that (docs/tensor-desc.md).
+void tell_refusal(Line* line, void* object) {
+    using Refusal = const char* (*)();
+    const auto refusal = reinterpret_cast<Refusal>(dlsym(object, "op_refusal"));
+    const char* const words = refusal ? refusal() : nullptr;
+    if (words && *words) line->base64("refusal", words, strnlen(words, max_refusal));
+}
+
 void say(const char* kind) {
     Line line(emit, kind);
     line.end();
@@ -149,7 +159,8 @@ void run(Request& request) {
     if (const char* refused = install_filter()) give_up(refused);
 
     say("armed");
-    const Entry entry = find_entry(load(request), request);
+    void* const object = load(request);
+    const Entry entry = find_entry(object, request);
     for (const Call& call : request.calls) {
         grader_record_call(call.record);
         say("begin");
@@ -159,6 +170,7 @@ void run(Request& request) {
         if (call.host_bytes) tell_host_memory(call);
         Line line(emit, "end");
         line.integer("returned", returned);
+        if (returned != cudaSuccess) tell_refusal(&line, object);
         line.end();
         std::fflush(stdout);
         mute_launcher();  // the learner reads what the entry prints once
