@@ -14,18 +14,42 @@ using namespace nvcuda;
 constexpr int BM = 32, BN = 32, BK = 64, side = 16, threads = 128;
 constexpr int spread = 8;  // halves behind each row in shared memory, so that rows begin in different banks
 
-// Brings a tile of x [rows, cols] from (row0, col0) on into shared memory, zero past the edges. Neighbouring lanes
-// follow the dimension along which neighbours lie in memory.
+// A matrix in memory, of which tiles are brought.
+struct Source {
+    const half* data;
+    Strides at;
+    long long rows, cols;
+
+    // Whether eight neighbours that begin at a multiple of 8 lie in 16 bytes that can be loaded at once.
+    __device__ bool whole() const {
+        const long long further = along() ? at.row : at.col, next = along() ? at.col : at.row;
+        return next == 1 && further % 8 == 0 && reinterpret_cast<std::uintptr_t>(data) % sizeof(int4) == 0;
+    }
+    // Whether neighbours in memory are neighbours in a row; else they are taken to lie below each other.
+    __device__ bool along() const { return at.col == 1; }
+};
+
+// Brings the tile of x that begins at (row0, col0) into shared memory, zero past the edges. A thread brings eight
+// elements that follow each other in memory, and neighbouring threads bring neighbours.
 template <int tile_rows, int tile_cols>
-__device__ void stage(half (&tile)[tile_rows][tile_cols + spread], const half* x, Strides at, long long rows,
-                      long long cols, long long row0, long long col0) {
-    const bool along = at.col == 1;
-#pragma unroll
-    for (int first = 0; first < tile_rows * tile_cols; first += threads) {
-        const int i = first + threadIdx.x;
-        const int row = along ? i / tile_cols : i % tile_rows, col = along ? i % tile_cols : i / tile_rows;
-        const bool inside = row0 + row < rows && col0 + col < cols;
-        tile[row][col] = inside ? x[(row0 + row) * at.row + (col0 + col) * at.col] : half(0.0f);
+__device__ void stage(half (&tile)[tile_rows][tile_cols + spread], const Source& x, long long row0, long long col0) {
+    const bool along = x.along(), whole = x.whole();
+    for (int i = threadIdx.x; i < tile_rows * tile_cols / 8; i += threads) {
+        const int row = along ? i / (tile_cols / 8) : i % (tile_rows / 8) * 8;
+        const int col = along ? i % (tile_cols / 8) * 8 : i / (tile_rows / 8);
+        const long long r = row0 + row, c = col0 + col, left = along ? x.cols - c : x.rows - r;
+        const half* from = x.data + r * x.at.row + c * x.at.col;
+        __align__(16) half eight[8] = {};
+        if (r < x.rows && c < x.cols) {
+            if (whole && left >= 8)
+                *reinterpret_cast<int4*>(eight) = *reinterpret_cast<const int4*>(from);
+            else
+                for (int e = 0; e < 8 && e < left; ++e) eight[e] = from[e * (along ? x.at.col : x.at.row)];
+        }
+        if (along)
+            *reinterpret_cast<int4*>(&tile[row][col]) = *reinterpret_cast<const int4*>(eight);
+        else
+            for (int e = 0; e < 8; ++e) tile[row + e][col] = eight[e];
     }
 }
 
@@ -40,9 +64,10 @@ __global__ void __launch_bounds__(threads)
     wmma::fragment<wmma::matrix_b, side, side, side, half, wmma::row_major> b;
     wmma::fragment<wmma::accumulator, side, side, side, float> c;
     wmma::fill_fragment(c, 0.0f);
+    const Source a_source{A, size.a, size.M, size.K}, b_source{B, size.b, size.K, size.N};
     for (long long k0 = 0; k0 < size.K; k0 += BK) {
-        stage<BM, BK>(As, A, size.a, size.M, size.K, row0, k0);
-        stage<BK, BN>(Bs, B, size.b, size.K, size.N, k0, col0);
+        stage<BM, BK>(As, a_source, row0, k0);
+        stage<BK, BN>(Bs, b_source, k0, col0);
         __syncthreads();
         for (int k = 0; k < BK; k += side) {
             wmma::load_matrix_sync(a, &As[down][k], BK + spread);
