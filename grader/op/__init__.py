@@ -13,13 +13,30 @@ this way is ever ranked.
     cudart.py    where CUDA's own library is
     part.py      an entry by its name alone
     op_call.py   an op of puzzle 10 on tensors
+    lists.py     a list of op calls by its part's name
+    step.py      such a list as a training step, eager or captured
     words.py     what the software GPU saw, as an error
 """
 
 from grader.op.entry import Entry, load_entry
 from grader.op.errors import EntryFailed, EntryMisused, NoBackEnd
+from grader.op.lists import part_list
 from grader.op.op_call import op_call
 from grader.op.part import part_entry
+from grader.op.step import OurOpsAlone, Step, TorchRefused
 from grader.op_record import op
 
-__all__ = ["Entry", "EntryFailed", "EntryMisused", "NoBackEnd", "load_entry", "op", "op_call", "part_entry"]
+__all__ = [
+    "Entry",
+    "EntryFailed",
+    "EntryMisused",
+    "NoBackEnd",
+    "OurOpsAlone",
+    "Step",
+    "TorchRefused",
+    "load_entry",
+    "op",
+    "op_call",
+    "part_entry",
+    "part_list",
+]

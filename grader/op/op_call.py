@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from grader.explain import sentence
 from grader.op.errors import EntryFailed, EntryMisused, NoBackEnd
@@ -33,7 +34,7 @@ _ELEMENTS = (f32, f16, bf16, i32, i64)  # by their numbers in a TensorDesc
 _ARRAY = (ctypes.c_void_p, ctypes.c_int)
 
 
-def op_call(kind: str, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], **attrs: float) -> None:
+def op_call(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], **attrs: float) -> None:
     """Does an op: `kind` is its name, and every attribute of it is given.
 
     On CUDA tensors the op is put on PyTorch's current stream, nothing is waited for, and nothing allocated on the
@@ -42,10 +43,15 @@ def op_call(kind: str, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.T
     Raises EntryMisused for what is no such call, EntryFailed where no variant fits, with the reason of each, where a
     launch fails or a fault is found, NoBackEnd where nothing here runs such tensors.
     """
+    prepared(kind, inputs, outputs, **attrs)()
+
+
+def prepared(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], **attrs: float) -> PreparedCall:
+    """The same call, looked at and described once, to be made again and again on the same tensors."""
     op = _op(kind)
     numbers = _numbers(op, attrs)
     device = _device(op, inputs, outputs)
-    _runtime().call(op, inputs, outputs, numbers, device)
+    return PreparedCall(_runtime(), op, tuple(inputs), tuple(outputs), numbers, device)
 
 
 def _op(kind: str) -> Op:
@@ -64,11 +70,11 @@ def _numbers(op: Op, attrs: Mapping[str, float]) -> list[float]:
         raise _misused("op_number", op=op.name, attrs=", ".join(op.attrs)) from None
 
 
-def _device(op: Op, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> torch.device:
+def _device(op: Op, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> torch.device:
     """That of all tensors, each of which a TensorDesc can describe."""
     device = None
     for name, tensor in _named(inputs, outputs):
-        if not isinstance(tensor, torch.Tensor):
+        if not isinstance(tensor, Tensor):
             raise _misused("tensor", name=name, type=type(tensor).__name__, entry=op.name)
         if tensor.dtype not in DTYPES:
             known = ", ".join(_short(dtype) for dtype in DTYPES)
@@ -117,38 +123,55 @@ class OpRuntime:
             raise NoBackEnd(sentence("op", "no_entry", facts={"entry": "op_call", "file": build.source.name}))
         self._function, self._refusal = function, refusal
 
-    def call(
-        self,
-        op: Op,
-        inputs: Sequence[torch.Tensor],
-        outputs: Sequence[torch.Tensor],
-        attrs: Sequence[float],
-        device: torch.device,
-    ) -> None:
-        """Calls it with tensors that can be described, and raises what comes of it."""
-        described = [(TensorDesc * len(side))(*map(TensorDesc.of, side)) for side in (inputs, outputs)]
-        words = [op.number, *_array(described[0]), *_array(described[1])]
-        words += _array((ctypes.c_double * len(attrs))(*attrs))
-        if device.type == "cpu":
-            outcome = self._library.call_on_cpu(self._function, words, list(_lent(inputs, outputs)))
-        else:
-            outcome = self._on_cuda(words, device)
-        if outcome.code or outcome.log:
-            self._raise(op, inputs, outputs, outcome)
+    def on_cpu(self, words: Sequence[Any], lent: Sequence[Lent]) -> Outcome:
+        return self._library.call_on_cpu(self._function, words, lent)
 
-    def _on_cuda(self, words: Sequence[Any], device: torch.device) -> Outcome:
+    def on_cuda(self, words: Sequence[Any], device: torch.device) -> Outcome:
+        """On PyTorch's current stream of that device."""
         stream = torch.cuda.current_stream(device).cuda_stream
         if device.index == torch.cuda.current_device():
             return self._library.call_on_cuda(self._function, words, stream)
         with torch.cuda.device(device):
             return self._library.call_on_cuda(self._function, words, stream)
 
-    def _raise(self, op: Op, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], outcome: Outcome) -> None:
-        refusal = self._refusal().decode(errors="replace")
+    def refusal(self) -> str:
+        """Why this thread's last call launched nothing; "" where it did."""
+        return str(self._refusal().decode(errors="replace"))
+
+
+class PreparedCall:
+    """A call that can be made: tensors have been described, and are kept alive. Raises as `op_call` does."""
+
+    def __init__(
+        self,
+        runtime: OpRuntime,
+        op: Op,
+        inputs: tuple[Tensor, ...],
+        outputs: tuple[Tensor, ...],
+        attrs: Sequence[float],
+        device: torch.device,
+    ) -> None:
+        self.op, self.inputs, self.outputs, self.device = op, inputs, outputs, device
+        self._runtime = runtime
+        described = [(TensorDesc * len(side))(*map(TensorDesc.of, side)) for side in (inputs, outputs)]
+        numbers = (ctypes.c_double * len(attrs))(*attrs)
+        self._words = [op.number, *_array(described[0]), *_array(described[1]), *_array(numbers)]
+        self._lent = list(_lent(inputs, outputs)) if device.type == "cpu" else []
+
+    def __call__(self) -> None:
+        if self.device.type == "cpu":
+            outcome = self._runtime.on_cpu(self._words, self._lent)
+        else:
+            outcome = self._runtime.on_cuda(self._words, self.device)
+        if outcome.code or outcome.log:
+            self._raise(outcome)
+
+    def _raise(self, outcome: Outcome) -> None:
+        refusal = self._runtime.refusal()
         if refusal and outcome.code:
-            said = sentence("op", "op_refused", facts={"op": op.name, "error": outcome.name, "words": refusal})
+            said = sentence("op", "op_refused", facts={"op": self.op.name, "error": outcome.name, "words": refusal})
             raise EntryMisused(said) if outcome.code == _INVALID_VALUE else EntryFailed(said, outcome.name)
-        failed = failure(self.build, _part(op, inputs, outputs), Case(), outcome)
+        failed = failure(self._runtime.build, _part(self.op, self.inputs, self.outputs), Case(), outcome)
         if failed is not None:
             raise failed
 
@@ -157,7 +180,7 @@ def _array(values: Any) -> list[Any]:
     return [values, len(values)]
 
 
-def _lent(inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> Iterator[Lent]:
+def _lent(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Iterator[Lent]:
     """The memory of the tensors; what several of them reach into is lent once, under the first one's name."""
     reached = [
         Lent(name, tensor.data_ptr(), bytes_reached(tensor), name.startswith("inputs"), name.startswith("outputs"))
@@ -175,7 +198,7 @@ def _lent(inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> It
     yield from kept
 
 
-def _part(op: Op, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> Part:
+def _part(op: Op, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Part:
     """What a fault is told with: buffers of these names and shapes."""
     params = [
         (Out if name.startswith("outputs") else In)(name, _ELEMENTS[DTYPES[tensor.dtype]], *tensor.shape)
