@@ -81,7 +81,7 @@ def test_sums_go_along_the_first_or_the_last_axis(runtime: Runtime) -> None:
         near(done(runtime, "ReduceSum", [x], torch.empty(shape[1:]), 0), x.double().sum(0))
 
 
-PRODUCTS = ((5, 7, 3), (64, 128, 256), (1, 1, 1), (33, 65, 31), (17, 5, 0), (0, 3, 4), (130, 2, 70))
+PRODUCTS = ((5, 7, 3), (64, 128, 256), (1, 1, 1), (33, 65, 31), (17, 5, 0), (0, 3, 4), (130, 2, 70), (70, 100, 200))
 
 
 @TYPES
@@ -172,6 +172,12 @@ def test_each_product_goes_to_the_variant_that_was_made_for_it(runtime: Runtime)
     for out in (torch.float16, torch.float32):
         assert chosen(half, half.T, (0, 1), out) == "gemm_f16_tc_wmma_kernel"
     assert chosen(half, square, (0, 0)) is None
+    few, many = drawn(128, 128), drawn(1024, 1024)
+    assert runtime.chosen("Gemm", [few, few], [torch.empty(128, 128)], 0, 0) == "gemm_tiled"
+    assert runtime.chosen("Gemm", [few.T, few], [torch.empty(128, 128)], 0, 0) == "gemm_f32_small_kernel"
+    for turns in ((0, 1), (1, 0), (1, 1)):
+        assert runtime.chosen("Gemm", [few, few], [torch.empty(128, 128)], *turns) == "gemm_f32_small_kernel"
+    assert runtime.chosen("Gemm", [many, many], [torch.empty(1024, 1024)], 1, 0) == "gemm_tn"
     assert chosen(half, half, (0, 0), torch.bfloat16) is None
 
 
