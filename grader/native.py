@@ -148,6 +148,7 @@ def _cudart(
             "-ldl",
         ),
         generator=generator,
+        precompiled=True,
     )
 
 
