@@ -9,17 +9,18 @@ import pytest
 
 from grader.author.edits import OPERATORS
 from grader.author.mutants import REASONS, Fate, Mutant, Reasons, digest_of, judge_mutants, mutants_of, sample_of
-from grader.author.rates import commit_of, known_parts, rates, unexplained
+from grader.author.rates import known_parts, rates, unexplained
 from grader.author.tokens import Code
 from grader.catalog import load_catalog
 from grader.tools import TorchLoading, default_tools
 from tests.conftest import SEED
 from tests.judging import ROOT
+from tests.sampling import COMMIT, THOROUGH
 
 PARTS = [part for puzzle in load_catalog(ROOT).puzzles for part in puzzle.parts]
 MUTANTS = [mutant for part in PARTS for mutant in mutants_of(part)]
 JUDGED = known_parts(ROOT / "results" / "mutants.json", PARTS)
-SAMPLE = sample_of([mutant for mutant in MUTANTS if mutant.part in JUDGED], 20, commit_of(ROOT) or "no checkout")
+SAMPLE = sample_of([mutant for mutant in MUTANTS if mutant.part in JUDGED], 100 if THOROUGH else 10, COMMIT)
 ENTRIES = json.loads((ROOT / REASONS).read_text(encoding="utf-8"))
 
 
