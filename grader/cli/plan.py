@@ -11,11 +11,13 @@ import typer
 from grader.catalog import LocatedPuzzle, UsageError, load_catalog
 from grader.cli.names import PartOption
 from grader.cli.target import chosen_cases, file_submission, own_submission, shown_path, solution_submission
+from grader.list_part import ListPart
 from grader.python_part import PythonPart
 
 if TYPE_CHECKING:
     from grader.catalog import Located
     from grader.check import Submission
+    from grader.puzzle import Case
     from grader.record.plan import Plan
 
 NOT_PASSED, UNCHECKED = 1, 3
@@ -32,11 +34,13 @@ def plan(
         str | None, typer.Option(metavar="M=65,N=33", help="The sizes; by default the part's first case.")
     ] = None,
     save: Annotated[str | None, typer.Option(metavar="FILE", help="Write the plan there instead.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a list of op calls as JSON, too.")] = False,
     load: Annotated[str | None, typer.Option(metavar="FILE", help="Check a saved plan and print it.")] = None,
 ) -> None:
     """Print what an entry asks of the GPU, as JSON.
 
-    Launches, copies and fills stand in stream order. Of a puzzle, the plans of all its parts, one a line.
+    Launches, copies and fills stand in stream order. Of a puzzle, the plans of all its parts, one a line. A part that
+    is a list of op calls is shown as a table instead; and of a puzzle that ends in a whole step, that step.
     """
     if load is not None:
         typer.echo(_loaded(load))
@@ -46,7 +50,12 @@ def plan(
             "Name a puzzle or part to record, such as `grader plan 1.2 --solution`, or a file with --load."
         )
     located_puzzle, located = load_catalog().resolve(puzzle, part)
+    if save is None and not as_json and file is None:
+        located = located or _whole_step(located_puzzle)
     submissions = _submissions(located_puzzle, located, file, solution)
+    if save is None and not as_json and isinstance(submissions[0].located.part, ListPart) and len(submissions) == 1:
+        _print_step(submissions[0], case)
+        return
     if save is not None and len(submissions) > 1:
         raise UsageError(f"--save writes the plan of one part; name one, such as {submissions[0].located.label}.")
     plans = [_record(submission, case) for submission in submissions]
@@ -73,15 +82,42 @@ def _submissions(
     return [solution_submission(one) if solution else own_submission(one) for one in chosen]
 
 
+def _whole_step(puzzle: LocatedPuzzle) -> Located | None:
+    """The part of a puzzle that puts the others together."""
+    return next((one for one in puzzle.parts if isinstance(one.part, ListPart) and one.part.is_given), None)
+
+
+def _print_step(submission: Submission, case: str | None) -> None:
+    from rich.console import Console
+
+    from grader.explain import sentence
+    from grader.op_list.planned import planned_ops
+    from grader.op_list.translate import calls_of
+    from grader.report.step import print_step
+
+    located, plan = submission.located, _record(submission, case)
+    part, chosen = located.part, _case(submission, case)
+    assert isinstance(part, ListPart)
+    calls = calls_of(located, submission.source, submission.used)
+    ops = planned_ops(part, chosen, calls, plan, submission.sources())
+    sizes = ", ".join(f"{name} = {value}" for name, value in chosen.params.items())
+    heading = sentence("step", "heading", facts={"label": located.label, "part": part.name, "sizes": sizes})
+    print_step(Console(highlight=False), heading, ops)
+
+
+def _case(submission: Submission, case: str | None) -> Case:
+    part = submission.located.part
+    return next(iter(part.cases())) if case is None else chosen_cases(part, case)[0][1]
+
+
 def _record(submission: Submission, case: str | None) -> Plan:
     from grader.build import BuildFailed, build
     from grader.cache import ToolMissing
     from grader.record import record
 
     part = submission.located.part
-    chosen = next(iter(part.cases())) if case is None else chosen_cases(part, case)[0][1]
     try:
-        recording = record(build(submission.source, uses=submission.sources()), part, chosen)
+        recording = record(build(submission.source, uses=submission.sources()), part, _case(submission, case))
     except ToolMissing as missing:
         typer.echo(f"grader: {missing}", err=True)
         raise typer.Exit(UNCHECKED) from None
