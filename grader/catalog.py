@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from grader.list_part import ListPart
+from grader.list_part import ListPart, ReadingPart
 from grader.puzzle import Part, Puzzle, PuzzleError
 from grader.python_part import PythonPart
 
@@ -73,7 +73,7 @@ class Located:
     @property
     def path(self) -> Path:
         """The learner's own file."""
-        suffix = "py" if isinstance(self.part, ListPart | PythonPart) else "cu"
+        suffix = "py" if isinstance(self.part, ListPart | PythonPart | ReadingPart) else "cu"
         return self.puzzle.directory / f"{self.index}_{self.part.name}.{suffix}"
 
     @property

@@ -22,7 +22,7 @@ from grader.explain import Observation, sentence
 from grader.facts import kernel_facts, launch_facts, printed_by_host
 from grader.judged_goals import judged_goals
 from grader.launcher import host_observations
-from grader.list_part import ListPart
+from grader.list_part import ListPart, ReadingPart
 from grader.notes import Notes
 from grader.puzzle import Case, element_count
 from grader.python_part import PythonPart
@@ -50,6 +50,10 @@ def check_part(submission: Submission, options: Options, tools: Tools, loading: 
         from grader.caged_python.judge import check_python_part
 
         return check_python_part(submission, options, tools, loading)
+    if isinstance(submission.located.part, ReadingPart):
+        from grader.op_list.reading import check_reading_part
+
+        return check_reading_part(submission, options)
     check = _PartCheck(submission, options, tools=tools, loading=loading)
     if missing := submission.own_parts_missing():
         return check.not_started(missing)

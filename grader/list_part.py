@@ -13,12 +13,44 @@ one after the other, and that is judged as any other part is. Nothing of ours li
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.buffers import Buffer, Dim
-from grader.puzzle import Part, PuzzleError
+from grader.buffers import Buffer, Dim, Param
+from grader.puzzle import Case, Part, PuzzleError, Tolerance, Work
+
+
+@dataclass(frozen=True)
+class Question:
+    """One answer of a part that reads a plan: its name, what is right, from the launches of the plan
+    (`grader/op_list/planned.py`), and what to look at where it is wrong.
+    """
+
+    name: str
+    right: Callable[[Sequence[Any]], int | str]
+    why: str
+
+
+@dataclass(frozen=True)
+class ReadingPart(Part):
+    """A part whose file, `N_name.py`, answers questions about a plan: its function takes nothing, and returns the
+    answers in the order of `questions`. They are about the solution of the part `about`, a list, in its first case.
+    """
+
+    about: str = field(kw_only=True)
+    questions: Sequence[Question] = field(kw_only=True)
+    params: Sequence[Param] = field(default=(), kw_only=True)
+    reference: Callable[..., Any] = field(default=lambda: (), kw_only=True)
+    groups: Mapping[str, Sequence[Case]] = field(default_factory=lambda: {"answers": [Case()]}, kw_only=True)
+    bench: Case = field(default_factory=Case, kw_only=True)
+    work: Callable[..., Work] = field(default=lambda: Work(0, 0), kw_only=True)
+    tolerance: Tolerance = field(default=Tolerance(0.0, why="an answer is right or wrong"), kw_only=True)
+
+    @property
+    def is_host(self) -> bool:
+        """Nothing of it runs on a GPU."""
+        return True
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pytest
 from grader.author.rules import Problem, problems_of_files
 from grader.author.trials import skeleton_problems, solution_problems, step_problems
 from grader.catalog import Located, LocatedPuzzle, load_catalog
-from grader.list_part import ListPart
+from grader.list_part import ListPart, ReadingPart
 from grader.puzzle import Case, shape_of
 from grader.python_part import PythonPart
 from grader.verdict import BENCH_GROUP, PartVerdict, State
@@ -89,7 +89,7 @@ def smallest_extent(part: Located, case: Case) -> int:
 @EACH_PART
 def test_the_head_of_a_skeleton_is_in_paragraphs(part: Located) -> None:
     text = part.path.read_text(encoding="utf-8")
-    if isinstance(part.part, ListPart | PythonPart):
+    if isinstance(part.part, ListPart | PythonPart | ReadingPart):
         head = [f"// {line}".rstrip() for line in text.partition('"""')[2].partition('"""')[0].splitlines()]
         assert head[0].startswith(f"// {part.names[-1]}: ")
     else:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeVar
 from grader.author.edits import OPERATORS, Edit
 from grader.author.tokens import Code
 from grader.catalog import Located, region_spans
-from grader.list_part import ListPart
+from grader.list_part import ListPart, ReadingPart
 from grader.python_part import PythonPart
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Reasons:
 
 def mutants_of(part: Located) -> list[Mutant]:
     """All mutants of a part's solution, in the order of its lines; none of a part in Python."""
-    if isinstance(part.part, ListPart | PythonPart):
+    if isinstance(part.part, ListPart | PythonPart | ReadingPart):
         return []
     source = part.solution_path.read_text(encoding="utf-8")
     code, spans = Code(source), region_spans(source)

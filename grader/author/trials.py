@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from grader.author.rules import Problem, is_given
 from grader.author.wrong_kernels import Wrong, listed
 from grader.catalog import Located, LocatedPuzzle
-from grader.list_part import ListPart
+from grader.list_part import ListPart, ReadingPart
 from grader.python_part import PythonPart
 from grader.submission import used_sources
 from grader.verdict import PartVerdict, State
@@ -92,7 +92,7 @@ def step_problems(before: Located, part: Located, judge: Judge) -> Iterator[Prob
 
     Of a part in Python and one in C++ neither is the other's step.
     """
-    in_python = any(isinstance(one.part, ListPart | PythonPart) for one in (before, part))
+    in_python = any(isinstance(one.part, ListPart | PythonPart | ReadingPart) for one in (before, part))
     if part.part.same_program_as == before.part.name or in_python:
         return
     text = before.solution_path.read_text(encoding="utf-8")
@@ -148,7 +148,7 @@ def share_in(part: Part, built: Build, case: Case, seed: int) -> float:
 def _warnings(part: Located, shown: Path, source: Path) -> Iterator[Problem]:
     from grader.build import BuildFailed, build
 
-    if isinstance(part.part, PythonPart):
+    if isinstance(part.part, PythonPart | ReadingPart):
         return
     try:
         warnings = build(source, uses=used_sources(part)).warnings

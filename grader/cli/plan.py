@@ -11,7 +11,7 @@ import typer
 from grader.catalog import LocatedPuzzle, UsageError, load_catalog
 from grader.cli.names import PartOption
 from grader.cli.target import chosen_cases, file_submission, own_submission, shown_path, solution_submission
-from grader.list_part import ListPart
+from grader.list_part import ListPart, ReadingPart
 from grader.python_part import PythonPart
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def _submissions(
         return [file_submission(located, puzzle, file)]
     if located is not None and isinstance(located.part, PythonPart):
         raise UsageError(f"{located.label} is Python, and its kernels are those of {', '.join(located.part.uses)}.")
-    with_plans = [part for part in puzzle.parts if not isinstance(part.part, PythonPart)]
+    with_plans = [part for part in puzzle.parts if not isinstance(part.part, PythonPart | ReadingPart)]
+    if located is not None and isinstance(located.part, ReadingPart):
+        raise UsageError(f"{located.label} reads the plan of {located.part.about}: `grader plan {located.part.about}`.")
     chosen = [located] if located is not None else with_plans
     return [solution_submission(one) if solution else own_submission(one) for one in chosen]
 

@@ -14,6 +14,7 @@ from grader.caged_python.process import START, Raised, ended_by, raised_by, star
 from grader.list_part import ListPart
 from grader.op_list.calls import Call, ListRefused
 from grader.op_list.look import looked_at
+from grader.puzzle import Part
 
 _CHILD = ("op_record", "caged_python.list_child")
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -37,7 +38,7 @@ def listed(part: ListPart, text: bytes, file: str, lists: Lists) -> list[Call]:
     key = content_key(_code(), json.dumps(message), text)
 
     def make(directory: Path) -> None:
-        (directory / "answer.json").write_text(json.dumps(_answered(part, message, text)), encoding="utf-8")
+        (directory / "answer.json").write_text(json.dumps(answered_by(part, message, text)), encoding="utf-8")
 
     answered = json.loads((entry("lists", key, make) / "answer.json").read_text(encoding="utf-8"))
     return looked_at(part, answered)
@@ -49,7 +50,8 @@ def _code() -> str:
     return content_key(*((_PACKAGE / name).read_bytes() for name in names))
 
 
-def _answered(part: ListPart, message: Mapping[str, Any], text: bytes) -> dict[str, Any]:
+def answered_by(part: Part, message: Mapping[str, Any], text: bytes) -> dict[str, Any]:
+    """What the process answers to this, which runs the learner's file. Raises ListRefused, ToolMissing."""
     talk = started(_CHILD)
     try:
         talk.say(message, text, seconds=START)
@@ -67,7 +69,7 @@ def _answered(part: ListPart, message: Mapping[str, Any], text: bytes) -> dict[s
     return answered
 
 
-def _refused(raised: Raised, part: ListPart) -> ListRefused:
+def _refused(raised: Raised, part: Part) -> ListRefused:
     told = error_told(raised)
     if told is not None:
         return ListRefused(told.kind, "python", told.key, raised.line, entry=part.name, **told.facts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from grader.catalog import regions
+from grader.catalog import is_python, regions
 from grader.explain import sentence
 from grader.report.excerpt import excerpt
 from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, State, Used, Verdict
@@ -80,7 +80,8 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
         put_line(console, row)
     if part.state is State.not_started:
         places = len(regions(around.source))
-        begin = _say("begin_places" if places > 1 else "begin", path=part.file, places=places)
+        facts = {"path": part.file, "places": places, "comment": "#" if is_python(around.source) else "//"}
+        begin = _say("begin_places" if places > 1 else "begin", **facts)
         prose(console, part.reason or begin, width)
     if part.state is State.unchecked and part.reason:
         prose(console, part.reason, width)

@@ -5,7 +5,7 @@ each value goes with a bound of its error, see bounded.py.
 """
 
 from grader.goals import kernels_only, loss_falls, variants_chosen
-from grader.list_part import ListPart
+from grader.list_part import ListPart, Question, ReadingPart
 from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Out, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
 from .bounded import Bounded, column_sums, mse_gradient, product, relu, relu_backward, step, turned, with_bias
@@ -243,6 +243,30 @@ def gradients_of_two_layers(role):
         role("db1", BY_DTYPE, "hidden"),
     ]
 
+
+READ_PLAN = ReadingPart(
+    "read_plan",
+    about="train_step",
+    questions=[
+        Question(
+            "launches",
+            right=len,
+            why="Each row of the table is a launch, and its last line counts them. One step is asked for.",
+        ),
+        Question(
+            "variant_of_dW1",
+            right=lambda ops: next(one.variant for one in ops if one.call.outputs == ("dW1",)),
+            why="Look for the row with dW1 behind the arrow, and in it for the variant. Here it is a string.",
+        ),
+        Question(
+            "bytes_of_update",
+            right=lambda ops: sum(one.bytes for one in ops if one.call.op == "SgdStep"),
+            why="The update is four rows, of two weights and two biases: w and g are read and w is written, which is "
+            "12 bytes for each of them in f32. Add up all four.",
+        ),
+    ],
+    lesson="What a step asks of the GPU, read before any of it is written.",
+)
 
 BACKWARD_LINEAR = ListPart(
     "backward_linear",

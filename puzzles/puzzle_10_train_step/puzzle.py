@@ -4,7 +4,7 @@ from grader.cooperation import equal_bits
 from grader.goals import coalesced, kernel_chosen
 from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f16, f32, i32
 
-from .lists import BACKWARD_LINEAR, BACKWARD_MLP, TRAIN_STEP
+from .lists import BACKWARD_LINEAR, BACKWARD_MLP, READ_PLAN, TRAIN_STEP
 
 F32, F16 = 0, 1  # dtype
 MIXED = 2  # 10.5: halves, by a gradient in floats
@@ -209,9 +209,9 @@ MISTAKES_OF_UPDATE = [
 puzzle = Puzzle(
     title="Train step",
     parts=[
+        READ_PLAN,
         Part(
             "mse_grad",
-            number=2,
             params=[
                 In("y", BY_DTYPE, "rows", "cols"),
                 In("target", BY_DTYPE, "rows", "cols"),
