@@ -10,7 +10,7 @@ import torch
 from grader.catalog import Located, load_catalog
 from grader.compare import compare, reference_results
 from grader.inputs import draw_inputs, torch_type
-from grader.puzzle import Case
+from grader.puzzle import Case, scalar_value
 from tests.conftest import SEED
 from tests.judging import ROOT, Judge, shown
 
@@ -84,12 +84,36 @@ def test_the_gradient_of_the_bias_is_that_of_autograd() -> None:
     torch.testing.assert_close(reference("bias_grad", case, inputs), [y.detach(), bias.grad])
 
 
+def test_adamw_is_that_of_pytorch_from_the_first_step_on() -> None:
+    part = PARTS["adamw_step"].part
+    numbers = {"lr": 0.02, "beta1": 0.9, "beta2": 0.99, "eps": 1e-6, "weight_decay": 0.1}
+    torch.manual_seed(SEED)
+    kept = {name: torch.zeros(50, dtype=torch.float64) for name in ("m", "v")} | {"w": torch.randn(50).double()}
+    weight = kept["w"].clone().requires_grad_()
+    rounded = {scalar.name: scalar_value(scalar, numbers) for scalar in part.scalars if scalar.name in numbers}
+    optimizer = torch.optim.AdamW(
+        [weight],
+        lr=rounded["lr"],
+        betas=(rounded["beta1"], rounded["beta2"]),
+        eps=rounded["eps"],
+        weight_decay=rounded["weight_decay"],
+    )
+    for step in range(1, 5):
+        weight.grad = torch.randn(50).double()
+        case = Case.of({**numbers, "step": step, "n": 50, "dtype": 0})
+        kept |= reference_results(part, case, {**kept, "g": weight.grad})
+        optimizer.step()
+        torch.testing.assert_close(kept["w"], weight.detach())
+
+
 WRONG = ROOT / "tests" / "wrong" / "puzzle_10_train_step"
 TOLD = {
     "error_not_averaged": ("mse_grad", "the loss had been a sum, not a mean"),
     "error_up_the_loss": ("mse_grad", "target and prediction had changed places"),
     "relu_open_at_zero": ("relu_bwd", "0 counted as positive"),
     "relu_by_its_gradient": ("relu_bwd", "the sign of dy decided, not that of x"),
+    "adamw_decay_through_the_gradient": ("adamw_step", "the decay went through the gradient"),
+    "adamw_not_corrected": ("adamw_step", "the means had not been corrected"),
     "bias_mean_of_the_gradient": ("bias_grad", "the sum of the gradient were its mean"),
 }
 

@@ -4,6 +4,7 @@ from grader.cooperation import equal_bits
 from grader.goals import coalesced, kernel_chosen
 from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f16, f32, i32
 
+from .adamw import ADAMW
 from .lists import BACKWARD_LINEAR, BACKWARD_MLP, READ_PLAN, TRAIN_STEP
 
 F32, F16 = 0, 1  # dtype
@@ -364,5 +365,6 @@ puzzle = Puzzle(
         BACKWARD_LINEAR,
         BACKWARD_MLP,
         TRAIN_STEP,
+        ADAMW,
     ],
 )
