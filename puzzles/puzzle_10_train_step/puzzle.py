@@ -1,7 +1,7 @@
 """Puzzle 10: one training step on operations of our own, from the gradient of the loss to ten steps in a graph."""
 
 from grader.cooperation import equal_bits
-from grader.goals import coalesced, kernel_chosen
+from grader.goals import coalesced, kernel_chosen, kernels_only
 from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f16, f32, i32
 
 from .adamw import ADAMW
@@ -314,7 +314,7 @@ puzzle = Puzzle(
             ),
             tolerance=SUMS,
             lesson="What is copied to all rows on the way forward is added up over them on the way back.",
-            goals=[equal_bits(), coalesced()],
+            goals=[equal_bits(), kernels_only(), coalesced()],
             headers=[RUNTIME],
             mistakes=MISTAKES_OF_BIAS,
         ),

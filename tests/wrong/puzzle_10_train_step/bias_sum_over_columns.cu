@@ -9,7 +9,7 @@
 // Write  both bodies, about 2 and 7 lines. The second: a thread adds up every 32nd row of its column, in float; then 32
 //        threads add up what the block found for a column each, and store it. A step must not depend on the one before:
 //        dbias is overwritten, whatever it held, and there is no launch that clears it.
-// Goal   Loads and stores are coalesced. The same inputs give the same bits.
+// Goal   Loads and stores are coalesced. The same inputs give the same bits. Nothing but kernels is launched.
 #include "runtime/op_call.hpp"
 #include "runtime/operands.hpp"
 
