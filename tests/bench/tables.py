@@ -163,8 +163,32 @@ def attention(measured: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
+def training_steps(measured: Mapping[str, Any]) -> str:
+    """A training step, eager and captured, ours and PyTorch's, in microseconds."""
+    ways = ("ours_eager", "ours_captured", "pytorch_eager", "pytorch_captured", "pytorch_by_hand_captured")
+    rows = ["| layers × sizes | type | eager | captured | PyTorch | captured | by hand, captured |", "|---" * 7 + "|"]
+    for step in measured["steps"]:
+        times = [f"{step['microseconds'][way]:.1f}" if way in step["microseconds"] else "" for way in ways]
+        rows.append(f"| {step['size']} | {step['type']} | " + " | ".join(times) + " |")
+    return "\n".join(rows)
+
+
+def training_passes(measured: Mapping[str, Any]) -> str:
+    """What ncu counts in forward, backward and update of the first network."""
+    step = measured["ncu"][0]
+    columns = ("kernels", "ns", "bytes", "dram_read", "load_sectors", "store_sectors", "instructions")
+    heads = "kernels | ns | bytes | read from DRAM | sectors loaded | stored | warp instructions"
+    rows = [f"| {step['size']}, {step['type']} | {heads} |", "|---" * 8 + "|"]
+    rows += [
+        f"| {name} | " + " | ".join(f"{counts[column]:,}" for column in columns) + " |"
+        for name, counts in step["passes"].items()
+    ]
+    return "\n".join(rows)
+
+
 # Page, marker, results, and what makes the table of them.
 SOLUTIONS, LATER_SOLUTIONS = "results/h200/solutions.json", "results/h200/solutions_7_8_9.json"
+TRAIN_STEP = "results/h200/train_step.json"
 TABLES: tuple[tuple[str, str, str, Table], ...] = (
     ("puzzles/puzzle_01_vector_add/README.md", "times", "results/puzzle_01_h200.json", times),
     ("puzzles/puzzle_01_vector_add/README.md", "block sizes", "results/puzzle_01_h200.json", block_sizes),
@@ -204,6 +228,8 @@ TABLES: tuple[tuple[str, str, str, Table], ...] = (
         LATER_SOLUTIONS,
         solved_streams("9.1", "9.2", "9.3", "9.4", "9.5"),
     ),
+    ("puzzles/puzzle_10_train_step/README.md", "steps", TRAIN_STEP, training_steps),
+    ("puzzles/puzzle_10_train_step/README.md", "passes", TRAIN_STEP, training_passes),
 )
 
 
