@@ -195,6 +195,14 @@ def update_of(elements, dtype):
     return "sgd_step_f16_kernel" if elements % 2 else "sgd_step_f16_half2_kernel"
 
 
+def product_of(m, n, k, dtype, turned):
+    """The variant of a product of m · n results and k terms each; `turned` is that of puzzle 2."""
+    if dtype == F16:
+        return "gemm_f16_tc_wmma_kernel"
+    small = turned != "gemm_tiled" and m * n * k >= 1 << 20 and m * n <= 32 * 128 * 128
+    return "gemm_f32_small_kernel" if small else turned
+
+
 def fitting_variants(case):
     """Of each launch of all steps, in their order; None where there is nothing to do."""
     rows, features, hidden, outputs, steps, dtype = (
@@ -202,19 +210,20 @@ def fitting_variants(case):
     )
     if not all((rows, features, hidden, outputs)):
         return None
-    products = ("gemm_tiled", "gemm_tn", "gemm_nt") if dtype == F32 else ("gemm_f16_tc_wmma_kernel",) * 3
-    there, of_weights, back = products
-    layer, gradients = [there, "bias_add_kernel"], [of_weights, "reduce_sum_axis0_kernel"]
     sizes = (hidden * outputs, outputs, features * hidden, hidden)
     return steps * [
-        *layer,
+        product_of(rows, hidden, features, dtype, "gemm_tiled"),
+        "bias_add_kernel",
         "eltwise_relu_kernel",
-        *layer,
+        product_of(rows, outputs, hidden, dtype, "gemm_tiled"),
+        "bias_add_kernel",
         "mse_grad_kernel",
-        *gradients,
-        back,
+        product_of(hidden, outputs, rows, dtype, "gemm_tn"),
+        "reduce_sum_axis0_kernel",
+        product_of(rows, hidden, outputs, dtype, "gemm_nt"),
         "relu_bwd_kernel",
-        *gradients,
+        product_of(features, hidden, rows, dtype, "gemm_tn"),
+        "reduce_sum_axis0_kernel",
         *(update_of(elements, dtype) for elements in sizes),
     ]
 

@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from tests.gpu.networks import pytorch_step as by_pytorch
 SMALL = Size(1, 64, 256, 128)
 SIZES = (SMALL, Size(2, 64, 256, 128), Size(1, 1024, 1024, 1024), Size(2, 1024, 1024, 1024))
 STEPS, WARM_UP, RUNS, IN_A_RUN = 10, 3, 15, 40
+AT_ONCE = 4  # profilers; they take turns at the counters, but not while they start
 SLOWEST = 1.5  # times PyTorch's captured step in f32, at the small size
 METRICS = {
     "ns": "gpu__time_duration.sum",
@@ -169,6 +171,7 @@ def profiled(size: Size, name: str) -> dict[str, Any]:
     network = Network(size, DTYPES[name])
     calls = network.step().calls
     command = ["ncu", "--clock-control", "none", "--profile-from-start", "off", "--csv", "--page", "raw"]
+    command += ["--print-units", "base"]
     command += ["--metrics", ",".join(METRICS.values()), sys.executable, "-m", "tests.gpu.train_step"]
     command += ["--replay", name, *map(str, (size.layers, size.rows, size.features, size.outputs))]
     said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=100).stdout
@@ -225,11 +228,14 @@ def main(arguments: Sequence[str]) -> int:
         problems.append(f"the captured step takes more than {SLOWEST} times PyTorch's: {small}")
     if not chosen.no_ncu and shutil.which("ncu"):
         head["ncu"] = output(["ncu", "--version"]).splitlines()[-1]
-        for size, name in itertools.product(SIZES[:2], DTYPES):
-            try:
-                found["ncu"].append(profiled(size, name))
-            except (subprocess.SubprocessError, ValueError) as failed:
-                problems.append(f"ncu, {size.name} {name}: {str(failed)[-300:]} {getattr(failed, 'stderr', '')!s:.300}")
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            every = list(itertools.product(SIZES[:2], DTYPES))
+            for (size, name), future in [(one, pool.submit(profiled, *one)) for one in every]:
+                try:
+                    found["ncu"].append(future.result())
+                except (subprocess.SubprocessError, ValueError, KeyError) as failed:
+                    said = f"{failed!s:.300} {getattr(failed, 'stdout', '')!s:.300}"
+                    problems.append(f"ncu, {size.name} {name}: {said}")
     chosen.out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print("\n".join(problems) or "all as it has to be")
     return 1 if problems else 0
