@@ -284,6 +284,7 @@ MALFORMED: dict[str, tuple[str, list[torch.Tensor], list[torch.Tensor], tuple[fl
     "an update elsewhere": ("SgdStep", [FLAT, torch.zeros(6)], [torch.zeros(6)], (0.1,), "has to be w itself"),
     "a product into its input": ("Gemm", [SQUARE, SQUARE], [SQUARE], (0, 0), "C lies in the memory of A"),
     "one element for all": ("EltwiseRelu", [FLAT], [torch.zeros(1).expand(6)], (), "share an address"),
+    "rows that overlap": ("EltwiseRelu", [SQUARE], [torch.zeros(9).as_strided((4, 4), (1, 1))], (), "share an address"),
     "an output one further": ("EltwiseRelu", [FLAT[:-1]], [FLAT[1:]], (), "y lies in the memory of x"),
 }
 
@@ -300,6 +301,14 @@ def test_an_output_may_be_an_input_as_a_whole(runtime: Runtime) -> None:
     assert runtime.op("EltwiseRelu", [x], [x])[1] == "cudaSuccess"
     assert runtime.op("EltwiseAdd", [x, x], [x])[1] == "cudaSuccess"
     assert x.tolist() == [0.0, 4.0]
+
+
+def test_an_output_may_be_turned_or_have_gaps_and_single_rows_have_any_stride(runtime: Runtime) -> None:
+    a, b = drawn(6, 4), drawn(4, 8)
+    for out in (torch.empty(8, 6).T, torch.empty(6, 2, 8)[:, 1], torch.empty(12, 16)[::2, ::2]):
+        near(done(runtime, "Gemm", [a, b], out, 0, 0), a.double() @ b.double())
+    single = torch.empty(8).as_strided((1, 8), (0, 1))
+    near(done(runtime, "Gemm", [a[:1], b], single, 0, 0), a[:1].double() @ b.double())
 
 
 def test_descriptors_that_describe_nothing_are_refused(runtime: Runtime) -> None:

@@ -47,6 +47,23 @@ inline bool overlap(const TensorDesc& x, const TensorDesc& y) {
     return x.data < end(y) && y.data < end(x);
 }
 
+// Whether no two elements share an address: each stride, from the smallest on, steps over all that smaller ones reach.
+inline bool distinct(const TensorDesc& x) {
+    if (elements(x) == 0) return true;
+    std::int64_t reached = 0;
+    bool seen[4] = {};
+    for (int round = 0; round < x.ndim; ++round) {
+        int next = -1;
+        for (int d = 0; d < x.ndim; ++d)
+            if (!seen[d] && (next < 0 || x.stride[d] < x.stride[next])) next = d;
+        seen[next] = true;
+        if (x.shape[next] == 1) continue;
+        if (x.stride[next] <= reached) return false;
+        reached += (x.shape[next] - 1) * x.stride[next];
+    }
+    return true;
+}
+
 inline bool same_elements(const TensorDesc& x, const TensorDesc& y) {
     bool same = x.data == y.data && x.dtype == y.dtype && same_shape(x, y);
     for (int d = 0; same && d < x.ndim; ++d) same = x.shape[d] == 1 || x.stride[d] == y.stride[d];
@@ -54,7 +71,8 @@ inline bool same_elements(const TensorDesc& x, const TensorDesc& y) {
 }
 
 inline bool shapes_fit(const OpCall& call) {
-    const TensorDesc &x = call.inputs[0], &y = call.inputs[1], &out = call.outputs[0];  // y only where there are two
+    const bool two = signature(call.kind).inputs[1] != nullptr;
+    const TensorDesc &x = call.inputs[0], &y = call.inputs[two ? 1 : 0], &out = call.outputs[0];
     switch (call.kind) {
         case OpKind::EltwiseAdd:
         case OpKind::MseGrad:
@@ -90,12 +108,10 @@ inline bool attrs_fit(const OpCall& call) {
 inline bool memory_fits(const OpCall& call) {
     const OpSignature& wanted = signature(call.kind);
     const TensorDesc& out = call.outputs[0];
-    for (int d = 0; d < out.ndim && elements(out) > 0; ++d)
-        if (out.shape[d] > 1 && out.stride[d] == 0) {
-            refusal().say("elements of %s share an address (stride 0), and each has a result of its own.",
-                          wanted.output);
-            return false;
-        }
+    if (!distinct(out)) {
+        refusal().say("elements of %s share an address, and each has a result of its own.", wanted.output);
+        return false;
+    }
     if (call.kind == OpKind::SgdStep && !same_elements(call.inputs[0], out)) {
         refusal().say("SgdStep works in place: its output has to be w itself.");
         return false;
