@@ -84,7 +84,7 @@ class CudaTrial(Trial):
     ) -> None:
         unwritten = {buffer.name: _still_poisoned(buffer, memory[buffer.name], run) for buffer in self.part.results}
         seen = RunResult(
-            findings=[], counters={}, unwritten=unwritten, writer=lambda _buffer, _element: NOBODY, tells_writers=False
+            findings=[], count=dict, unwritten=unwritten, writer=lambda _buffer, _element: NOBODY, tells_writers=False
         )
         self._judge(ran, seen, comparison, inputs)
 

@@ -174,7 +174,7 @@ def _pieces(access: Mapping[str, Any]) -> tuple[int, int]:
 
 def _add(total: dict[str, Any], counts: Mapping[str, Any]) -> None:
     for name, value in counts.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             _add(total.setdefault(name, {}), value)
         else:
             total[name] = total.get(name, 0) + value

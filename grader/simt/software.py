@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -55,16 +55,16 @@ class RunResult:
 
     `unwritten` says, for each buffer that was poisoned before, how many elements nothing has written and which is the
     first: {"out": {"count": 3, "first": 254, "ranges": [[254, 256]]}}. `writer(buffer, element)` is who wrote an
-    element last: line, block and thread, both linear, each None where nobody knows. `counters` are described in
-    docs/verdict.md. `trace` holds the accesses of the watched thread in order, each with line, op, function, space,
-    region, offset in bytes, write, and value as hexadecimal bytes. `origins` are the instructions that made a NaN of
-    values that were none, where that was asked for: line, op, block, thread and operands of the first time; the n-th
-    of them is n in the payload of the NaNs that came of it. `moved` are the bytes of `counters.moved`, of memory that
-    the entry allocates no more than all of it. `tells_writers` is False of a run on a real GPU.
+    element last: line, block and thread, both linear, each None where nobody knows. `count` makes the counters, which
+    docs/verdict.md describes. `trace` holds the accesses of the watched thread in order, each with line, op, function,
+    space, region, offset in bytes, write, and value as hexadecimal bytes. `origins` are the instructions that made a
+    NaN of values that were none, where that was asked for: line, op, block, thread and operands of the first time; the
+    n-th of them is n in the payload of the NaNs that came of it. `moved` are the bytes of `counters.moved`, of memory
+    that the entry allocates no more than all of it. `tells_writers` is False of a run on a real GPU.
     """
 
     findings: list[DeviceFinding]
-    counters: dict[str, Any]
+    count: Callable[[], dict[str, Any]]
     unwritten: dict[str, dict[str, Any]]
     writer: Callable[[str, int], Writer]
     tells_writers: bool = True
@@ -73,6 +73,11 @@ class RunResult:
     trace: list[dict[str, Any]] = field(default_factory=list)
     origins: list[dict[str, Any]] = field(default_factory=list)
     moved: int = 0
+
+    @cached_property
+    def counters(self) -> dict[str, Any]:
+        """Added up when somebody asks: of the runs of a case, only the first is asked."""
+        return self.count()
 
     def writer_line(self, buffer: str, element: int) -> int | None:
         """The line that wrote an element last."""
@@ -154,10 +159,11 @@ class SoftwareGPU:
         found = device_findings(execution.reports, lines, sizes, schedule.budgets)
         results = sum(memory[name].numel() for name, role in roles.items() if role in ("out", "inout"))
         results -= sum(missing["count"] for missing in execution.unwritten.values())
+        reports = execution.reports
         allocated = {_ALLOCATED: sum(one.bytes for one in plan.operations if isinstance(one, Allocation))}
         return RunResult(
             findings=with_variables(found, lowered_program(self.build)) or execution.undone,
-            counters=add_up(execution.reports) | {"reads": reads(execution.reports, sizes, results)},
+            count=lambda: add_up(reports) | {"reads": reads(reports, sizes, results)},
             unwritten=execution.unwritten,
             printed="".join(report["printed"] for report in execution.reports),
             writer=_writers(self._machine, plan, sizes, execution.reports, lines),
