@@ -124,6 +124,9 @@ def test_a_list_that_is_repeated_is_a_loop_in_the_entry() -> None:
         ('[op("MseGrad", [Y, T], [dY], lr=lr)]', "`MseGrad` has no `lr`, nor any other attribute.", 5),
         ('[op("SgdStep", [W, dW], [W], lr=W)]', "`lr` of `SgdStep` is a number or lr, and not `W`.", 5),
         ('[op("SgdStep", [W, dW], [W], lr=float("inf"))]', "`lr` of `SgdStep` is a number or lr, and not inf.", 5),
+        ('[op("SgdStep", [W, dW], [W], lr=10**400)]', "`lr` of `SgdStep` is a number or lr, and not 1000", 5),
+        ('[op("SgdStep", [W, dW], [W], lr=float("nan"))]', "`lr` of `SgdStep` is a number or lr, and not nan.", 5),
+        ('[op("SgdStep", [W, dW], [W], lr=True)]', "`lr` of `SgdStep` is a number or lr, and not True.", 5),
         ('[op("Gemm", [X, dY], [dW], trans_a=1, trans_b=1)]', "no variant that turns both of its inputs", 5),
         ('[op("SgdStep", [W, dW], [dW], lr=lr)]', "its output w has to be `W` again, not `dW`", 5),
         ('[op("MseGrad", [Y, T], [X])]', "These shapes do not fit `MseGrad`", 5),
@@ -135,6 +138,8 @@ def test_a_list_that_is_repeated_is_a_loop_in_the_entry() -> None:
         ("[W @ X]", "`backward_linear` ends with TypeError", 5),
         ("[op()]", "`backward_linear` ends with TypeError", 5),
         ('part_list("backward_mlp")(X)', "`backward_linear` ends with LookupError", 5),
+        ("[op] * exit()", "This may not be done here (SystemExit", 5),
+        ("__import__('os').abort()", "The process that ran this file has ended (signal SIGABRT).", None),
         ('open("/etc/passwd")', "This may not be done here (PermissionError", 5),
     ],
 )
@@ -145,6 +150,13 @@ def test_what_is_no_list_of_calls_is_told_in_a_sentence_with_its_line(
     assert words in finding.message
     assert finding.line == line
     assert finding.title
+
+
+def test_a_list_that_is_never_done_is_stopped(linear: Located, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.op_list.listing._SECONDS", 1.0)
+    with pytest.raises(ListRefused) as refused:
+        calls(linear, "[op for op in iter(int, 1)]")
+    assert (refused.value.kind, refused.value.key) == ("host_timeout", "late")
 
 
 def test_a_file_without_the_function_says_so(linear: Located, judge: Judge, tmp_path: Path) -> None:

@@ -62,6 +62,12 @@ def test_a_part_that_reads_a_plan_has_none_and_says_where_it_is(command_line: Co
     assert "`grader plan train_step`" in refused.stderr
 
 
+def test_a_list_has_no_thread_to_tell_of_and_its_plan_is_named_instead(command_line: CommandLine) -> None:
+    refused = command_line("debug", "10.6")
+    assert refused.returncode == 2
+    assert "`grader plan 10.6`" in refused.stderr
+
+
 def test_answers_are_right_by_the_plan_and_told_apart_by_name(reading: Located, judge: Judge, tmp_path: Path) -> None:
     assert isinstance(reading.part, ReadingPart)
     solution = reading.solution_path.read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from grader.cli.names import PartOption, PuzzleArgument
 from grader.cli.target import chosen_cases, file_submission, own_submission, solution_submission
 from grader.explain import sentence
 from grader.findings import Place
+from grader.list_part import ListPart
 from grader.progress import Progress
 from grader.puzzle import Case
 from grader.tools import TorchLoading, default_tools
@@ -48,6 +49,11 @@ def debug(
         )
     if located.part.is_host:
         raise UsageError(f"{located.label} starts no kernel, so there is no thread to tell of; grader check shows all.")
+    if isinstance(located.part, ListPart):
+        raise UsageError(
+            f"{located.label} is a list, and its kernels are those of other parts; `grader plan {located.label}` shows "
+            "which they are, launch by launch."
+        )
     if file is not None:
         submission = file_submission(located, located_puzzle, file)
     else:

@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from grader.cache import content_key, entry
+from grader.cache import content_key, entry, mark_used, trim
 from grader.cage.conversation import Ended
 from grader.caged_python.errors import error_told
-from grader.caged_python.process import START, Raised, ended_by, raised_by, started
+from grader.caged_python.process import Raised, ended_by, raised_by, started
 from grader.list_part import ListPart
 from grader.op_list.calls import Call, ListRefused
 from grader.op_list.look import looked_at
 from grader.puzzle import Part
 
 _CHILD = ("op_record", "caged_python.list_child")
+_SECONDS = 20.0  # for Python to start and for a list to be made; a busy machine takes its time
+_KEPT = 512  # answers
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 Lists: TypeAlias = Sequence[tuple[ListPart, list[Call]]]
@@ -40,8 +42,10 @@ def listed(part: ListPart, text: bytes, file: str, lists: Lists) -> list[Call]:
     def make(directory: Path) -> None:
         (directory / "answer.json").write_text(json.dumps(answered_by(part, message, text)), encoding="utf-8")
 
-    answered = json.loads((entry("lists", key, make) / "answer.json").read_text(encoding="utf-8"))
-    return looked_at(part, answered)
+    directory = entry("lists", key, make)
+    mark_used(directory)
+    trim("lists", _KEPT)
+    return looked_at(part, json.loads((directory / "answer.json").read_text(encoding="utf-8")))
 
 
 def _code() -> str:
@@ -54,7 +58,7 @@ def answered_by(part: Part, message: Mapping[str, Any], text: bytes) -> dict[str
     """What the process answers to this, which runs the learner's file. Raises ListRefused, ToolMissing."""
     talk = started(_CHILD)
     try:
-        talk.say(message, text, seconds=START)
+        talk.say(message, text, seconds=_SECONDS)
         heard, _ = talk.hear()
     except Ended as ended:
         raise _refused(ended_by(ended), part) from ended

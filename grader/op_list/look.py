@@ -6,7 +6,7 @@ It comes from a process that runs the learner's code, so everything about it is 
 from __future__ import annotations
 
 import difflib
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +15,7 @@ from grader.op_kinds import OPS, Op, shapes_fit
 from grader.op_list.calls import Call, refuse
 
 MOST_CALLS = 256
+_LARGEST = sys.float_info.max  # an attribute is a double; this is true of no infinity and of no NaN
 
 
 def looked_at(part: ListPart, answered: Mapping[str, Any]) -> list[Call]:
@@ -86,7 +87,7 @@ def _value(part: ListPart, op: Op, name: str, value: Any, line: int) -> float | 
         return int(value)
     if number in part.number_names:
         return str(number)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= _LARGEST:
         numbers = " or ".join(part.number_names)
         raise refuse("attr_number", line, op=op.name, name=name, what=_what(value), numbers=numbers)
     return float(value)

@@ -347,7 +347,8 @@ def _next_steps(part: PartVerdict, around: Surroundings) -> Iterator[str]:
         yield _say("next_hint", label=part.label, seen=around.hints_seen, hints=around.hints)
     if part.findings:
         yield _say("next_explain", kind=part.findings[0].kind)
-    if part.state is State.wrong and part.stage in _RUN and around.own_file and any(one.params for one in part.cases):
+    has_story = part.stage in _RUN and any(one.params for one in part.cases) and not is_python(around.source)
+    if part.state is State.wrong and has_story and around.own_file:
         yield _say("next_debug", label=part.label)
     failed = next((result for result in part.cases if not result.passed), None)
     if failed is not None and part.state is State.wrong and around.own_file and failed.params:
