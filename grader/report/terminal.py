@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,8 @@ from rich.text import Text
 from grader.catalog import is_python, regions
 from grader.explain import sentence
 from grader.report.excerpt import excerpt
-from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, State, Used, Verdict
+from grader.report.steps import steps
+from grader.verdict import Finding, PartVerdict, State, Used, Verdict
 
 if TYPE_CHECKING:
     from grader.banks.reads import Read
@@ -75,8 +76,8 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
     put_line(console, Text(heading, style="bold"))
     console.print()
     if part.uses:
-        put_line(console, Text(f"  {_say('builds_on')}  {_named(part.uses)}", style="dim"))
-    for row in _rows(part, width):
+        _wrapped(console, Text("  "), Text(f"{_say('builds_on')}  {_named(part.uses)}", style="dim"), width)
+    for row in steps(part, width):
         put_line(console, row)
     if part.state is State.not_started:
         places = len(regions(around.source))
@@ -123,85 +124,6 @@ def print_summary(console: Console, verdict: Verdict, number: int, *, stopped: b
 def _named(parts: Iterable[Used]) -> str:
     """Each part with whose file it is."""
     return ", ".join(_say("used_own" if one.own else "used_reference", **vars(one)) for one in parts)
-
-
-# ---- steps ----------------------------------------------------------------------------------------------------------
-
-
-def _rows(part: PartVerdict, width: int) -> list[Text]:
-    groups: dict[str, list[CaseResult]] = {}
-    for result in part.cases:
-        groups.setdefault(result.group, []).append(result)
-    names = [_say("compiles"), _say("not_reached"), *map(_name, groups), *(goal.name for goal in part.goals)]
-    label = max(len(name) for name in names)
-    column = max(20, min(40, width - label - 28))
-    rows = [_row(*step, label, column) for step in _steps(part, groups, column)]
-    return [row for row in rows if row is not None]
-
-
-def _steps(
-    part: PartVerdict, groups: Mapping[str, Sequence[CaseResult]], column: int
-) -> Iterator[tuple[str, str, str, str]]:
-    if "build" in part.seconds:
-        broken = part.stage == "build"
-        outcome = part.findings[0].title if broken and part.findings else f"{part.seconds['build']:.1f} s"
-        yield "✘" if broken else "✔", _say("compiles"), "", outcome
-    titles = {finding.kind: finding.title for finding in part.findings}
-    for group, results in groups.items():
-        failed = [result for result in results if not result.passed]
-        right = _say("right" if any(result.checked or not result.sampled for result in results) else "no_fault")
-        outcome = next(iter(titles.values()), _say("wrong")) if failed else right
-        mark = "✔" if not failed else "?" if part.state is State.unchecked else "✘"
-        if all(result.sampled is not None and not result.sampled.blocks for result in results):
-            mark, outcome = "–", _say("too_long")
-        yield mark, _name(group), _sizes(failed or results, column), outcome
-    if part.not_reached and part.cases:
-        yield "–", _say("not_reached"), ", ".join(part.not_reached), ""
-    for goal in part.goals:
-        reached = ("✔", goal.name, goal.measured or "", _say("goal_reached"))
-        yield reached if goal.reached else ("○", goal.name, "", _say("goal_open"))
-
-
-def _name(group: str) -> str:
-    return _say("bench") if group == BENCH_GROUP else group
-
-
-def _row(mark: str, name: str, sizes: str, outcome: str, label: int, column: int) -> Text:
-    styles = {"✔": "green", "✘": "bold red", "○": "yellow", "?": "yellow", "–": "dim"}
-    row = Text("  ")
-    row.append(mark, style=styles[mark])
-    row.append(f" {name:<{label}}  ")
-    row.append(f"{sizes:<{column}}  " if outcome else sizes, style="dim" if mark == "–" else "")
-    row.append(outcome, style=styles[mark])
-    return row
-
-
-def _sizes(results: Sequence[CaseResult], column: int) -> str:
-    """Sizes as in "n = 256, 1024" or "M N K = 65 33 17", as many as fit."""
-    names = list(results[0].params)
-    if not names:
-        return ""
-    sampled = next((result.sampled for result in results if result.sampled), None)
-    part_of_it = ""
-    if sampled:
-        part_of_it = _say("sampled" if sampled.blocks else "not_sampled", blocks=sampled.blocks, of=f"{sampled.of:,}")
-    head = part_of_it + " ".join(names) + " = "
-    shown = [" ".join(_number(value) for value in result.params.values()) + _places(result) for result in results]
-    text = head + ", ".join(shown)
-    while len(text) > column and len(shown) > 1:
-        shown = shown[:-1]
-        text = head + ", ".join(shown) + ", …"
-    return text if len(text) <= column else text[: column - 1] + "…"
-
-
-def _number(value: float) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _places(result: CaseResult) -> str:
-    moved = [f"{name}+{offset}" for name, offset in result.offset.items() if offset]
-    filled = [f"{name} {generator}" for name, generator in result.inputs.items()]
-    return f" ({' '.join([*moved, *filled])})" if moved or filled else ""
 
 
 # ---- findings -------------------------------------------------------------------------------------------------------
