@@ -1,4 +1,4 @@
-"""Goals that several puzzles ask for, judged on the software GPU's counters and on the launches of a plan.
+"""Goals that several puzzles ask for, judged on the software GPU's counters.
 
 Each function makes a `Goal` of `grader/puzzle.py`. Where requests are counted, the case that asks most of global memory
 decides, so that the ragged ends of small cases weigh nothing, and the line that misses the goal by most is named. A
@@ -9,7 +9,7 @@ counters. What ptxas mends by merging neighbours is no fault: too many are too m
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from grader.evidence import Evidence, Goal, Shortfall
@@ -26,80 +26,6 @@ _SMALL = 1 << 16  # bytes: below, the ragged ends weigh too much
 _BYTES_TO_FEWEST = 1.25
 _LOADS_TO_FEWEST = 1.1  # the ends of rows may be read in pieces that overlap
 _HOW_OFTEN = {1: "once", 2: "twice", 3: "three times"}
-
-
-def fixed_grid(most_blocks: int) -> Goal:
-    """No launch has more than `most_blocks` blocks, whatever the case."""
-
-    def check(evidence: Evidence) -> Shortfall | None:
-        for judged in evidence.cases:
-            for launch in judged.launches:
-                blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-                if blocks > most_blocks:
-                    sentence = f"For {_sizes(judged.case)} the grid has {blocks:,} blocks."
-                    return Shortfall(sentence, launch.line, launch.kernel)
-        return None
-
-    sentence = f"The grid stops growing: {most_blocks:,} blocks at most, whatever the size."
-    return Goal("fixed grid", "goal_missed", sentence, check)
-
-
-def kernel_chosen(choose: Callable[[Case], str]) -> Goal:
-    """Whatever a case launches is the kernel that `choose` names for it, without namespaces and template arguments."""
-
-    def check(evidence: Evidence) -> Shortfall | None:
-        from grader.explain.names import base_name
-
-        for judged in evidence.cases:
-            wanted = choose(judged.case)
-            for launch in judged.launches:
-                if (chosen := base_name(launch.kernel)) != wanted:
-                    moved = [f", {name} moved by {by} bytes" for name, by in judged.case.offset.items()]
-                    where = _sizes(judged.case) + "".join(moved)
-                    return Shortfall(
-                        f"For {where} you launch {chosen}; {wanted} was made for it.", launch.line, launch.kernel
-                    )
-        return None
-
-    return Goal("kernel chosen", "goal_missed", "Each case is left to the kernel that was made for it.", check)
-
-
-def variants_chosen(choose: Callable[[Case], Sequence[str] | None]) -> Goal:
-    """The launches of a case are, in their order, of the variants that `choose` names; cases of None are passed over.
-
-    A variant is named after its kernel, or after the entry of another part that it calls.
-    """
-
-    def check(evidence: Evidence) -> Shortfall | None:
-        from grader.explain.names import base_name, used_part
-
-        for judged in evidence.cases:
-            wanted = choose(judged.case)
-            if wanted is None:
-                continue
-            for launch, name in zip(judged.launches, wanted, strict=False):
-                if name not in (chosen := base_name(launch.kernel), used_part(launch.kernel)):
-                    said = f"For {_sizes(judged.case)} it is {chosen}, not {name}."
-                    return Shortfall(said, launch.line, launch.kernel)
-            if len(judged.launches) != len(wanted):
-                said = f"For {_sizes(judged.case)} there are {len(judged.launches)} launches, not {len(wanted)}."
-                return Shortfall(said, next((launch.line for launch in judged.launches[len(wanted) :]), None))
-        return None
-
-    return Goal("variants", "goal_missed", "Each op is done by the variant that was made for it.", check)
-
-
-def kernels_only() -> Goal:
-    """No case asks for anything but launches, so that a graph of it has kernel nodes alone."""
-
-    def check(evidence: Evidence) -> Shortfall | None:
-        other = next((judged for judged in evidence.cases if judged.besides), None)
-        if other is None:
-            return None
-        return Shortfall(f"For {_sizes(other.case)} there are {other.besides} copies, fills or allocations besides.")
-
-    sentence = "Nothing but kernels is launched: nothing is copied, filled or allocated."
-    return Goal("kernels only", "goal_missed", sentence, check)
 
 
 def loss_falls() -> Goal:
@@ -328,23 +254,6 @@ def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None, b
     return Goal(f"wide {access}s", "goal_missed", sentence, check)
 
 
-def shared_memory(most_bytes: int) -> Goal:
-    """No block of any launch has more than `most_bytes` of shared memory."""
-
-    def check(evidence: Evidence) -> Shortfall | None:
-        for judged in evidence.cases:
-            for launch in judged.launches:
-                kernel = evidence.kernels.get(launch.kernel)
-                used = launch.shared + (kernel.static_shared if kernel is not None else 0)
-                if used > most_bytes:
-                    sentence = f"A block has {used:,} bytes of shared memory, {used - most_bytes:,} too many."
-                    return Shortfall(sentence, launch.line, launch.kernel)
-        return None
-
-    sentence = f"A block has at most {most_bytes:,} bytes of shared memory."
-    return Goal("shared memory", "goal_missed", sentence, check)
-
-
 def local_memory(most_bytes: int) -> Goal:
     """No thread of any launch has more than `most_bytes` of local memory, as compiled."""
 
@@ -360,10 +269,6 @@ def local_memory(most_bytes: int) -> Goal:
 
     sentence = f"A thread keeps at most {most_bytes:,} bytes in local memory, which is device memory as well."
     return Goal("local memory", "goal_missed", sentence, check)
-
-
-def _sizes(case: Case) -> str:
-    return ", ".join(f"{name} = {value:,}" for name, value in case.params.items())
 
 
 def _only(evidence: Evidence, where: Callable[[Case], bool] | None) -> Evidence:

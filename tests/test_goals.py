@@ -11,7 +11,6 @@ from grader.evidence import CaseEvidence, Evidence, Goal, LaunchFact, Shortfall
 from grader.explain import Observation, Setting, say
 from grader.goals import (
     coalesced,
-    kernel_chosen,
     no_bank_conflicts,
     no_redundant_traffic,
     reads_at_most,
@@ -20,6 +19,7 @@ from grader.goals import (
     wide_accesses,
     writes_results_only,
 )
+from grader.launch_goals import kernel_chosen
 from grader.puzzle import Case, Work
 
 Lines = Mapping[int, Mapping[str, Any]]

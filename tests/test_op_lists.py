@@ -11,7 +11,8 @@ import pytest
 from grader.catalog import Located, load_catalog
 from grader.check import Options, Submission, check_part
 from grader.evidence import CaseEvidence, Evidence, LaunchFact
-from grader.goals import kernels_only, loss_falls, variants_chosen
+from grader.goals import loss_falls
+from grader.launch_goals import kernels_only, variants_chosen
 from grader.list_part import ListPart
 from grader.op_kinds import OPS, operations, shapes_fit
 from grader.op_list.calls import Call, ListRefused

@@ -1,7 +1,8 @@
 """Puzzle 1: out = a + b, from one block to 16-byte accesses at any alignment."""
 
 from grader.cooperation import shared_work
-from grader.goals import coalesced, fixed_grid, no_redundant_traffic, wide_accesses
+from grader.goals import coalesced, no_redundant_traffic, wide_accesses
+from grader.launch_goals import fixed_grid
 from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 
 PARAMS = [In("a", f32, "n"), In("b", f32, "n"), Out("out", f32, "n"), Scalar("n", i32)]

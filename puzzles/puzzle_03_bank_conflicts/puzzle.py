@@ -1,6 +1,7 @@
 """Puzzle 3: out = inᵀ, from scattered stores to tiles in shared memory without bank conflicts."""
 
-from grader.goals import coalesced, no_bank_conflicts, shared_memory, wide_accesses
+from grader.goals import coalesced, no_bank_conflicts, wide_accesses
+from grader.launch_goals import shared_memory
 from grader.puzzle import Case, HostOut, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 
 PARAMS = [In("in", f32, "rows", "cols"), Out("out", f32, "cols", "rows"), Scalar("rows", i32), Scalar("cols", i32)]

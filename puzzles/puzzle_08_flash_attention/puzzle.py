@@ -1,14 +1,7 @@
 """Puzzle 8: attention, from a matrix of scores in memory to one that is never stored."""
 
-from grader.goals import (
-    coalesced,
-    local_memory,
-    reads_at_most,
-    shared_memory,
-    tensor_cores,
-    wide_accesses,
-    writes_results_only,
-)
+from grader.goals import coalesced, local_memory, reads_at_most, tensor_cores, wide_accesses, writes_results_only
+from grader.launch_goals import shared_memory
 from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
 from .mistakes import IN_HALF, MASKING, OF_GRADIENTS, OF_LSE, RESCALING, TAIL, WEIGHTING, as_in

@@ -1,6 +1,7 @@
 """Puzzle 9: the SGD step, from one weight a thread to a choice of kernels, and momentum."""
 
-from grader.goals import coalesced, kernel_chosen, no_redundant_traffic, wide_accesses
+from grader.goals import coalesced, no_redundant_traffic, wide_accesses
+from grader.launch_goals import kernel_chosen
 from grader.puzzle import Case, DTypeBy, In, InOut, Part, Puzzle, Scalar, Tolerance, Work, f16, f32, i32
 
 from .mistakes import (

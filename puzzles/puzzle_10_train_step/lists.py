@@ -4,7 +4,8 @@ Right is what float64 gives. How far off a result may be follows from the type, 
 each value goes with a bound of its error, see bounded.py.
 """
 
-from grader.goals import kernels_only, loss_falls, variants_chosen
+from grader.goals import loss_falls
+from grader.launch_goals import kernels_only, variants_chosen
 from grader.list_part import ListPart, Question, ReadingPart
 from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Out, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
