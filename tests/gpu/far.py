@@ -35,7 +35,7 @@ from tests.gpu.solutions import built_for, parts_of
 SLICE_BYTES = 1 << 30  # of the largest buffer: its float64 and what is computed from it have room on the GPU
 
 # For parts without a far case, by their scalars.
-FURTHER = {
+FURTHER: dict[tuple[str, ...], dict[str, int | float]] = {
     ("n",): {"n": (1 << 30) + 3},
     ("rows",): {"rows": (1 << 26) + 3},
     ("rows", "cols"): {"rows": (1 << 19) + 3, "cols": 4097},
