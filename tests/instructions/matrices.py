@@ -307,34 +307,49 @@ def _exponent(form: Format, bits: int) -> int | None:
     return max(size >> (form.significand - 1), 1) - form.bias if size else None
 
 
-def _cut(number: Fraction, unit: Fraction) -> Fraction:
-    """Toward zero, to a multiple of `unit`."""
-    return int(number / unit) * unit
+@functools.lru_cache(1 << 16)
+def _parts(kind: str, bits: int) -> tuple[int, int, int | None]:
+    """A finite number as n · 2^power, and its exponent."""
+    form, kept = _form_and_bits(kind, bits)
+    number = exact.value(form, kept)
+    return number.numerator, 1 - number.denominator.bit_length(), _exponent(form, kept)
+
+
+@functools.lru_cache(1 << 16)
+def _is_finite(kind: str, bits: int) -> bool:
+    form, kept = _form_and_bits(kind, bits)
+    return not (exact.is_nan(form, kept) or exact.is_infinite(form, kept))
+
+
+def _cut(number: int, power: int, unit: int) -> int:
+    """A number n · 2^power in multiples of 2^unit, toward zero."""
+    if power >= unit:
+        return number << (power - unit)
+    return -(-number >> (unit - power)) if number < 0 else number >> (unit - power)
 
 
 def _summed(pairs: Sequence[tuple[int, int]], c: int, kind: str, sum_kind: str) -> int:
     """What a tensor core gives for the sum of the products and c, as bits of `sum_kind`."""
     form = _FORMATS[sum_kind]
-    special = _special([(_form_and_bits(kind, a), _form_and_bits(kind, b)) for a, b in pairs], form, c)
-    if special is not None:
+    if not (_is_finite(sum_kind, c) and all(_is_finite(kind, a) and _is_finite(kind, b) for a, b in pairs)):
+        special = _special([(_form_and_bits(kind, a), _form_and_bits(kind, b)) for a, b in pairs], form, c)
         return _NAN[sum_kind] if math.isnan(special) else form.infinity | (form.sign if special < 0 else 0)
-    addends = [(exact.value(form, c), _exponent(form, c))]
+    addends = [_parts(sum_kind, c)]
     for a, b in pairs:
-        (left_form, left), (right_form, right) = _form_and_bits(kind, a), _form_and_bits(kind, b)
-        exponents = _exponent(left_form, left), _exponent(right_form, right)
-        together = None if None in exponents else sum(each for each in exponents if each is not None)
-        addends.append((exact.value(left_form, left) * exact.value(right_form, right), together))
-    most = max((exponent for _, exponent in addends if exponent is not None), default=_LEAST)
-    unit = Fraction(2) ** (max(most, _LEAST) - _DIGITS)
-    total = sum((_cut(number, unit) for number, _ in addends), Fraction(0))
+        (left, left_power, left_exponent), (right, right_power, right_exponent) = _parts(kind, a), _parts(kind, b)
+        together = None if left_exponent is None or right_exponent is None else left_exponent + right_exponent
+        addends.append((left * right, left_power + right_power, together))
+    most = max((exponent for _, _, exponent in addends if exponent is not None), default=_LEAST)
+    unit = max(most, _LEAST) - _DIGITS
+    total = sum(_cut(number, power, unit) for number, power, _ in addends) * Fraction(2) ** unit
     made = exact.rounded(form, total, "rn" if sum_kind == "f16" else "rz", total < 0)
     if sum_kind == "f32" and abs(total) >= Fraction(2) ** 128:
         made = form.infinity | (made & form.sign)
     return 0 if made == form.sign else made
 
 
-def _special(pairs: Sequence[tuple[tuple[Format, int], tuple[Format, int]]], form: Format, c: int) -> float | None:
-    """The sum where something is infinite or a NaN, else None."""
+def _special(pairs: Sequence[tuple[tuple[Format, int], tuple[Format, int]]], form: Format, c: int) -> float:
+    """The sum where something is infinite or a NaN."""
 
     def plain(of: Format, bits: int) -> float:
         if exact.is_nan(of, bits):
@@ -343,13 +358,10 @@ def _special(pairs: Sequence[tuple[tuple[Format, int], tuple[Format, int]]], for
             return float("-inf") if exact.is_negative(of, bits) else float("inf")
         return float(exact.value(of, bits))
 
-    numbers = [(plain(*a), plain(*b)) for a, b in pairs]
     finite = (float("-inf"), float("inf"))
     added = plain(form, c)
-    if finite[0] < added < finite[1] and all(finite[0] < x < finite[1] for pair in numbers for x in pair):
-        return None
     total = added if not finite[0] < added < finite[1] else 0.0
-    for a, b in numbers:
+    for a, b in ((plain(*a), plain(*b)) for a, b in pairs):
         if not (finite[0] < a < finite[1] and finite[0] < b < finite[1]):
             total += a * b
     return total
