@@ -20,13 +20,15 @@ PRETENDERS = {
     "the last bit lost": "__uint_as_float(__float_as_uint(in[r * cols + c]) & ~1u)",
 }
 
-PROGRAM = """#include <cuda_runtime.h>
+# One file of each for all parts, so that it is compiled once.
+KERNEL = """#include <cuda_runtime.h>
 
 __global__ void kernel(const float* in, float* out, int rows, int cols) {
     const int r = blockIdx.x * 8 + threadIdx.y, c = blockIdx.y * 32 + threadIdx.x;
     if (r < rows && c < cols) out[c * rows + r] = VALUE;
 }
-
+"""
+LAUNCHER = """
 extern "C" cudaError_t ENTRY(const float* in, float* out, int rows, int cols, cudaStream_t stream) {
     if (rows == 0 || cols == 0) return cudaSuccess;
     kernel<<<dim3((rows + 7) / 8, (cols + 31) / 32), dim3(32, 8), 0, stream>>>(in, out, rows, cols);
@@ -38,8 +40,9 @@ extern "C" cudaError_t ENTRY(const float* in, float* out, int rows, int cols, cu
 @EACH_PART
 @pytest.mark.parametrize("value", PRETENDERS.values(), ids=PRETENDERS.keys())
 def test_what_is_no_transpose_is_wrong(part: Located, value: str, judge: Judge, tmp_path: Path) -> None:
-    source = tmp_path / part.path.name
-    source.write_text(PROGRAM.replace("ENTRY", part.part.name).replace("VALUE", value), encoding="utf-8")
+    source = tmp_path / "transpose.cu"
+    launchers = [LAUNCHER.replace("ENTRY", each.part.name) for each in PARTS]
+    source.write_text(KERNEL.replace("VALUE", value) + "".join(launchers), encoding="utf-8")
     verdict = judge(part, source)
     assert verdict.state is State.wrong, shown(verdict)
     assert {finding.kind for finding in verdict.findings} == {"wrong_values"}
