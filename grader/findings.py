@@ -9,7 +9,7 @@ from pathlib import Path
 from grader.catalog import markers
 from grader.evidence import LaunchFact
 from grader.explain import Diagnostic, Observation, Pattern, Setting, say, sentence, title
-from grader.explain.names import kernel_name, used_part, variable_name
+from grader.explain.names import base_name, kernel_name, used_part, variable_name
 from grader.list_part import ListPart
 from grader.puzzle import Case, Part, Workspace, dtype_of, element_count, shape_of
 from grader.shared_arrays import SharedPlace, shared_place
@@ -141,10 +141,10 @@ def _of_list(seen: Observation) -> str:
     """Of a list of op calls, whose kernels are all somebody else's: what may be wrong with the list."""
     if seen.kind == "never_written":
         return sentence("list", "not_made", facts={"name": seen.buffer})
-    if seen.kind in VALUE_KINDS or not seen.kernel:
+    if seen.kind in (*VALUE_KINDS, "goal_missed") or not seen.kernel:
         return ""
     key = "not_made_yet" if seen.kind == "uninitialised_read" else "in_op"
-    return sentence("list", key, facts={"name": seen.buffer, "kernel": kernel_name(seen.kernel)})
+    return sentence("list", key, facts={"name": seen.buffer, "kernel": base_name(seen.kernel)})
 
 
 def _of_used_part(seen: Observation) -> str:
