@@ -24,6 +24,13 @@ from tests.judging import ROOT, CommandLine, Judge
 SEED = 20_261_129
 
 
+def pytest_configure() -> None:
+    """One thread of PyTorch in each worker, set before it is imported: several, on cores that the workers share, spin
+    while they wait for each other, and judging takes three times the processor time.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_notes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test reads or changes the notes of whoever runs it."""
