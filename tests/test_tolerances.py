@@ -53,6 +53,11 @@ THE_SAME = {
     "layernorm_linear_unfused": "that of 7.1 and 2.7, which it calls",
     "layernorm_linear_backward": "that of 7.4 and 7.5, which it calls",
     "sgd_step": "that of 9.1 to 9.3, whose kernels it chooses from",
+    "sgd_supported": "that of 9.1 to 9.3, which its variants call",
+    **dict.fromkeys(
+        ("backward_linear", "backward_mlp", "train_step"),
+        "that of the ops it calls; that a narrower type goes past its bounds is measured in test_train_step_references.py",
+    ),
 }
 
 

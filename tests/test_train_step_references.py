@@ -115,6 +115,16 @@ def test_ten_steps_in_the_type_itself_are_near_enough_and_no_step_at_all_is_not(
         assert compare(part, case, inputs, dict(zip(results, weights, strict=True))).wrong > 0
 
 
+@pytest.mark.parametrize("name", ["backward_linear", "backward_mlp", "train_step"])
+def test_what_begins_with_halves_goes_four_tolerances_past_those_of_floats(name: str) -> None:
+    part = part_of(name)
+    for case in cases(part, dtype=0):
+        inputs = draw_inputs(part, case, seed=5)
+        rounded = {name: tensor.half().double() for name, tensor in inputs.items()}
+        results = {name: value.float() for name, value in reference_results(part, case, rounded).items()}
+        assert compare(part, case, inputs, results).of_tolerance >= 4
+
+
 WRONG = ROOT / "tests" / "wrong" / "puzzle_10_train_step"
 
 
@@ -122,6 +132,9 @@ WRONG = ROOT / "tests" / "wrong" / "puzzle_10_train_step"
     ("file", "words"),
     [
         ("linear_target_minus_y", "T and Y had changed places"),
+        ("linear_rate_frozen", "the learning rate were 0.5, whatever it is"),
+        ("linear_updated_twice", "the weights had gone two steps"),
+        ("mlp_relu_exchanged", "Z1 and dH had changed places in ReluBwd"),
         ("mlp_no_relu", "there were no ReLU on the way back"),
         ("mlp_updated_before_read", "W2 had gone its step before dH was made of it"),
     ],

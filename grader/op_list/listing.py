@@ -19,6 +19,7 @@ from grader.puzzle import Part
 _CHILD = ("op_record", "caged_python.list_child")
 _SECONDS = 20.0  # for Python to start and for a list to be made; a busy machine takes its time
 _KEPT = 512  # answers
+_OF_NAMES = ("AttributeError", "TypeError")  # what comes of computing with names
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 Lists: TypeAlias = Sequence[tuple[ListPart, list[Call]]]
@@ -78,7 +79,8 @@ def _refused(raised: Raised, part: Part) -> ListRefused:
     if told is not None:
         return ListRefused(told.kind, "python", told.key, raised.line, entry=part.name, **told.facts)
     facts = {"type": raised.type, "words": raised.message, "entry": part.name}
-    return ListRefused("host_crash", "list", "raised", raised.line, **facts)
+    key = "raised" if raised.type in _OF_NAMES and isinstance(part, ListPart) else "failed"
+    return ListRefused("host_crash", "list", key, raised.line, **facts)
 
 
 def _sent(call: Call) -> dict[str, Any]:

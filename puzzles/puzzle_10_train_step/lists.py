@@ -7,137 +7,18 @@ each value goes with a bound of its error, see bounded.py.
 from grader.goals import loss_falls
 from grader.launch_goals import kernels_only, variants_chosen
 from grader.list_part import ListPart, Question, ReadingPart
-from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Out, Scalar, Tolerance, Work, Workspace, f16, f32, i32
+from grader.puzzle import Case, DTypeBy, In, InOut, Out, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
-from .bounded import Bounded, column_sums, mse_gradient, product, relu, relu_backward, step, turned, with_bias
+from .mistakes import LR, MISTAKES, MISTAKES_OF_TWO_LAYERS
+from .training import linear_bounds, linear_values, loss, mlp_bounds, mlp_values, trained_bounds, trained_values
 
 F32, F16 = 0, 1
 BY_DTYPE = DTypeBy("dtype", (f32, f16))
 RUNTIME = ("runtime/*.hpp", "runtime/variants/*.cu")
 OPS = ("gemm_tiled", "gemm_nt", "gemm_tn", "sgd_f32", "sgd_f16", "sgd_f16_half2")
 OWN_OPS = ("mse_grad", "relu_bwd", "bias_grad", "sgd_supported")
-LR, LR_OF_TEN = 0.5, 0.05  # with the second, ten steps are downhill whatever the inputs
+LR_OF_TEN = 0.05  # with it ten steps are downhill whatever the inputs
 WHY = "four times all roundings together, each as large as it can be: half of what lies between a result and the next"
-
-
-# ---- what is right, and how far off it may be ----
-
-
-def linear_step(X, T, W, b, Y, lr, dtype):
-    """dY, dW, db, and the new W and b, in the order of the results."""
-    dY = mse_gradient(Bounded.exact(Y), T, dtype)
-    dW, db = product(turned(Bounded.exact(X)), dY, dtype), column_sums(dY, dtype)
-    return dY, dW, db, step(Bounded.exact(W), dW, lr, dtype), step(Bounded.exact(b), db, lr, dtype)
-
-
-def mlp_gradients(X, T, W2, Z1, H, Y, dtype):
-    """dY, dW2, db2, dH, dZ1, dW1, db1; all but X and T are bounded."""
-    dY = mse_gradient(Y, T, dtype)
-    dW2, db2 = product(turned(H), dY, dtype), column_sums(dY, dtype)
-    dH = product(dY, turned(W2), dtype)
-    dZ1 = relu_backward(dH, Z1)
-    dW1, db1 = product(turned(Bounded.exact(X)), dZ1, dtype), column_sums(dZ1, dtype)
-    return dY, dW2, db2, dH, dZ1, dW1, db1
-
-
-def mlp_step(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
-    """All gradients, and the new weights, in the order of the results."""
-    W1, b1, W2, b2, Z1, H, Y = map(Bounded.exact, (W1, b1, W2, b2, Z1, H, Y))
-    gradients = mlp_gradients(X, T, W2, Z1, H, Y, dtype)
-    _, dW2, db2, _, _, dW1, db1 = gradients
-    updates = ((W1, dW1), (b1, db1), (W2, dW2), (b2, db2))
-    return *gradients, *(step(w, g, lr, dtype) for w, g in updates)
-
-
-def forward(X, W1, b1, W2, b2, dtype):
-    """Z1, H and Y."""
-    Z1 = with_bias(product(Bounded.exact(X), W1, dtype), b1, dtype)
-    H = relu(Z1)
-    return Z1, H, with_bias(product(H, W2, dtype), b2, dtype)
-
-
-def trained(X, T, W1, b1, W2, b2, lr, steps, dtype):
-    """The weights after so many steps.
-
-    Each step adds what it rounds, from exact weights: a step downhill does not make a difference in them larger. (A
-    bound that is handed on from step to step takes the worst sign each time, and says nothing after ten.) Only on which
-    side of 0 a number before the ReLU lies is open as far as all steps so far may have moved it.
-    """
-    weights = list(map(Bounded.exact, (W1, b1, W2, b2)))
-    for _ in range(steps):
-        exact = [Bounded.exact(one.value) for one in weights]
-        _, H, Y = forward(X, *exact, dtype)
-        Z1, _, _ = forward(X, *weights, dtype)
-        _, dW2, db2, _, _, dW1, db1 = mlp_gradients(X, T, exact[2], Z1, H, Y, dtype)
-        moved = [step(w, g, lr, dtype) for w, g in zip(exact, (dW1, db1, dW2, db2), strict=True)]
-        weights = [Bounded(new.value, old.off + new.off) for old, new in zip(weights, moved, strict=True)]
-    return tuple(weights)
-
-
-def linear_values(X, T, W, b, Y, lr, dtype):
-    return tuple(one.value for one in linear_step(X, T, W, b, Y, lr, dtype))
-
-
-def linear_bounds(X, T, W, b, Y, lr, dtype):
-    return tuple(one.off for one in linear_step(X, T, W, b, Y, lr, dtype))
-
-
-def mlp_values(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
-    return tuple(one.value for one in mlp_step(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype))
-
-
-def mlp_bounds(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
-    return tuple(one.off for one in mlp_step(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype))
-
-
-def trained_values(X, T, W1, b1, W2, b2, lr, steps, dtype):
-    return tuple(one.value for one in trained(X, T, W1, b1, W2, b2, lr, steps, dtype))
-
-
-def trained_bounds(X, T, W1, b1, W2, b2, lr, steps, dtype):
-    return tuple(one.off for one in trained(X, T, W1, b1, W2, b2, lr, steps, dtype))
-
-
-def loss(X, T, W1, b1, W2, b2):
-    """The mean squared error of what the network makes of X."""
-    return (((X @ W1 + b1).clamp(min=0) @ W2 + b2 - T) ** 2).mean()
-
-
-# ---- mistakes ----
-
-
-def linear_of_turned_error(X, T, W, b, Y, lr, dtype):
-    return linear_values(X, Y, W, b, T, lr, dtype)
-
-
-def mlp_of_turned_error(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
-    return mlp_values(X, Y, W1, b1, W2, b2, Z1, H, T, lr, dtype)
-
-
-def mlp_without_relu(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
-    return mlp_values(X, T, W1, b1, W2, b2, Z1.abs() + 1, H, Y, lr, dtype)
-
-
-def mlp_updated_too_early(X, T, W1, b1, W2, b2, Z1, H, Y, lr, dtype):
-    return mlp_values(X, T, W1, b1, W2 - lr * H.T @ (Y - T) * (2 / max(Y.numel(), 1)), b2, Z1, H, Y, lr, dtype)
-
-
-TURNED = "T and Y had changed places", "The error is Y - T, and its gradient points to where the loss grows."
-MISTAKES = [Mistake(TURNED[0], linear_of_turned_error, why=TURNED[1])]
-MISTAKES_OF_TWO_LAYERS = [
-    Mistake(TURNED[0], mlp_of_turned_error, why=TURNED[1]),
-    Mistake(
-        "there were no ReLU on the way back",
-        mlp_without_relu,
-        why="Where Z1 was not above 0, nothing comes back: what belongs to the first layer is made of dZ1, not of dH.",
-    ),
-    Mistake(
-        "W2 had gone its step before dH was made of it",
-        mlp_updated_too_early,
-        why="An op reads what is there when its turn comes. The gradients belong to the weights that the forward pass "
-        "had: whoever reads W2 comes before its update.",
-    ),
-]
 
 
 # ---- what comes in ----
@@ -155,8 +36,8 @@ MLP_INPUTS = {
 # ---- cases and work ----
 
 
-def linear(rows, features, outputs, dtype=F32, **how):
-    return Case(rows=rows, features=features, outputs=outputs, dtype=dtype, lr=LR, **how)
+def linear(rows, features, outputs, dtype=F32, lr=LR, **how):
+    return Case(rows=rows, features=features, outputs=outputs, dtype=dtype, lr=lr, **how)
 
 
 def mlp(rows, features, hidden, outputs, dtype=F32, lr=LR, **how):
@@ -296,6 +177,7 @@ BACKWARD_LINEAR = ListPart(
         "one of each": [linear(1, 1, 1), linear(4, 3, 2)],
         "f32": [linear(64, 32, 16), linear(33, 17, 5), linear(7, 65, 31)],
         "f16": [linear(64, 32, 16, F16), linear(33, 17, 5, F16), linear(1, 1, 1, F16)],
+        "another rate": [linear(33, 17, 5, lr=0.125), linear(33, 17, 5, F16, lr=0.125)],
         "many rows": [linear(500, 3, 2), linear(500, 3, 2, F16)],
         "empty": [linear(0, 3, 2), linear(3, 0, 2), linear(3, 2, 0, F16)],
     },
@@ -327,6 +209,7 @@ BACKWARD_MLP = ListPart(
         "small": [mlp(4, 3, 5, 2), mlp(1, 1, 1, 1)],
         "f32": [mlp(64, 32, 48, 16), mlp(33, 17, 21, 5)],
         "f16": [mlp(64, 32, 48, 16, F16), mlp(33, 17, 21, 5, F16)],
+        "another rate": [mlp(33, 17, 21, 5, lr=0.125), mlp(33, 17, 21, 5, F16, lr=0.125)],
         "many rows": [mlp(500, 3, 6, 2), mlp(500, 3, 6, 2, F16)],
         "empty": [mlp(0, 3, 4, 2), mlp(3, 2, 0, 2, F16)],
     },
