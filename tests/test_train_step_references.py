@@ -120,8 +120,8 @@ def test_what_begins_with_halves_goes_four_tolerances_past_those_of_floats(name:
     part = part_of(name)
     for case in cases(part, dtype=0):
         inputs = draw_inputs(part, case, seed=5)
-        rounded = {name: tensor.half().double() for name, tensor in inputs.items()}
-        results = {name: value.float() for name, value in reference_results(part, case, rounded).items()}
+        rounded = {key: tensor.half().double() for key, tensor in inputs.items()}
+        results = {key: value.float() for key, value in reference_results(part, case, rounded).items()}
         assert compare(part, case, inputs, results).of_tolerance >= 4
 
 
