@@ -56,7 +56,7 @@ THE_SAME = {
     "sgd_supported": "that of 9.1 to 9.3, which its variants call",
     **dict.fromkeys(
         ("backward_linear", "backward_mlp", "train_step"),
-        "that of the ops it calls; that a narrower type goes past its bounds is measured in test_train_step_references.py",
+        "that of the ops it calls; test_train_step_references.py measures what a narrower type does",
     ),
 }
 
