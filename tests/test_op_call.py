@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy
 import pytest
 import torch
 from torch import Tensor
@@ -223,23 +226,92 @@ def test_an_update_that_is_not_in_place_and_results_over_inputs_are_refused() ->
         ("Sgd", [drawn(3), drawn(3)], {"lr": 0.1}, "There is no op `Sgd`"),
         ("SgdStep", [drawn(3), drawn(3)], {}, "wants these attributes by name: lr; it is given none"),
         ("EltwiseRelu", [drawn(3)], {"lr": 0.1}, "by name: none; it is given lr"),
-        ("SgdStep", [drawn(3), drawn(3)], {"lr": "high"}, "wants a number for each of lr"),
+        ("SgdStep", [drawn(3), drawn(3)], {"lr": "0.1"}, "wants for `lr` a finite number within the range of a float"),
+        ("SgdStep", [drawn(3), drawn(3)], {"lr": torch.tensor(0.1)}, "and not a Tensor."),
+        ("SgdStep", [drawn(3), drawn(3)], {"lr": math.nan}, "and not nan."),
+        ("SgdStep", [drawn(3), drawn(3)], {"lr": -math.inf}, "and not -inf."),
+        ("SgdStep", [drawn(3), drawn(3)], {"lr": 1e300}, "and not a larger one."),
+        ("SgdStep", [drawn(3), drawn(3)], {"lr": 10**400}, "and not a larger one."),
+        ("ReduceSum", [drawn(3, 3)], {"axis": True}, "wants for `axis` a finite number"),
+        (["Gemm"], [drawn(3)], {}, "There is no op `['Gemm']`"),
+        ("EltwiseRelu", None, {}, "wants a list of tensors for its inputs, and not a NoneType."),
+        ("EltwiseRelu", drawn(1, 3), {}, "wants a list of tensors for its inputs, and not a Tensor."),
+        ("EltwiseRelu", [torch.eye(3).to_sparse()], {}, "sparse, nested or otherwise packed tensor"),
+        ("EltwiseRelu", [torch.eye(3).to_mkldnn()], {}, "sparse, nested or otherwise packed tensor"),
+        ("EltwiseRelu", [torch.nested.as_nested_tensor([drawn(3)], layout=torch.jagged)], {}, "nested or otherwise"),
+        ("EltwiseRelu", [torch._efficientzerotensor(3)], {}, "has no memory of its own"),
+        ("EltwiseRelu", [torch._neg_view(drawn(3))], {}, "a view that PyTorch negates when it reads it"),
+        ("EltwiseRelu", [drawn(3).to(torch.cfloat).conj().imag], {}, "`.resolve_neg()` makes a copy"),
+        ("EltwiseRelu", [drawn(3).to(torch.cfloat).conj()], {}, "of type complex64"),
+        ("EltwiseRelu", [drawn(3).to("meta")], {}, "another on meta"),
         ("EltwiseRelu", [drawn(3).double()], {}, "of type float64, and the runtime knows float32, float16"),
         ("EltwiseRelu", [drawn(1, 1, 1, 1, 3)], {}, "of 5 dimensions"),
         ("EltwiseRelu", [3.0], {}, "not a float"),
         ("EltwiseRelu", [drawn(3), drawn(3)], {}, "takes 1 inputs, 1 output and 0 attributes"),
     ],
 )
-def test_what_is_no_call_is_refused_in_words(
-    kind: str, inputs: Sequence[Tensor], attrs: dict[str, float], words: str
-) -> None:
+def test_what_is_no_call_is_refused_in_words(kind: Any, inputs: Any, attrs: dict[str, Any], words: str) -> None:
     with pytest.raises(EntryMisused, match=re.escape(words)):
         op_call(kind, inputs, [torch.empty(3)], **attrs)
+
+
+def test_an_output_that_is_no_list_or_lies_under_a_transform_is_refused() -> None:
+    with pytest.raises(EntryMisused, match="list of tensors for its outputs, and not a Tensor"):
+        op_call("EltwiseRelu", [drawn(3)], torch.empty(1, 3))
+    with pytest.raises(EntryMisused, match=r"`inputs\[0\]`, which has no memory of its own"):
+        torch.vmap(lambda x: op_call("EltwiseRelu", [x], [torch.empty(3)]))(drawn(2, 3))
+
+
+def test_tensors_may_come_from_a_generator_and_numbers_from_numpy() -> None:
+    w, g = drawn(5), drawn(5, seed=4)
+    right = w.double() - 0.5 * g.double()
+    op_call("SgdStep", (one for one in (w, g)), iter([w]), lr=numpy.float64(0.5))
+    assert_near(w, right)
 
 
 def test_a_type_that_no_variant_has_is_refused_by_each() -> None:
     with pytest.raises(EntryFailed, match="no variant of EltwiseRelu fits"):
         op_call("EltwiseRelu", [torch.ones(3, dtype=torch.int32)], [torch.ones(3, dtype=torch.int32)])
+
+
+# ---- autograd ----
+
+
+def test_a_backward_pass_that_needs_what_an_op_wrote_over_raises_as_after_pytorchs_own_operators() -> None:
+    x, weight = drawn(4), drawn(4, seed=4).requires_grad_()
+    loss = (x * weight).sum()
+    op_call("EltwiseRelu", [drawn(4)], [x])
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()  # type: ignore[no-untyped-call]
+
+
+def test_a_refused_call_counts_as_no_change() -> None:
+    x, weight = drawn(4), drawn(4, seed=4).requires_grad_()
+    loss = (x * weight).sum()
+    with pytest.raises(EntryMisused):
+        op_call("EltwiseRelu", [drawn(5)], [x])
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert torch.equal(weight.grad, x)  # type: ignore[arg-type]
+
+
+def test_a_parameter_may_be_written_and_what_autograd_computed_may_not() -> None:
+    weight = torch.nn.Parameter(drawn(4))
+    right = weight.detach() * 0.5
+    op_call("SgdStep", [weight, weight.detach().clone()], [weight], lr=0.5)
+    assert_near(weight.detach(), right.double())
+    hidden = weight * 2
+    with pytest.raises(EntryMisused, match=r"into `outputs\[0\]`, which autograd has computed and follows"):
+        op_call("EltwiseRelu", [drawn(4)], [hidden])
+    op_call("EltwiseRelu", [drawn(4)], [hidden.detach()])
+    assert_near(hidden.detach(), torch.relu(drawn(4).double()))
+
+
+def test_a_tensor_of_inference_mode_is_written() -> None:
+    with torch.inference_mode():
+        x = torch.ones(3)
+        op_call("SgdStep", [x, x.clone()], [x], lr=1.0)
+    op_call("EltwiseAdd", [x, torch.ones(3)], [x])
+    assert torch.equal(x, torch.ones(3))
 
 
 # ---- the descriptor ----

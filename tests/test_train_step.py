@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import math
+import timeit
+from typing import Any, cast
 
 import pytest
 import torch
 from torch import Tensor
 
 from grader.op import EntryMisused, Step, TorchRefused, op, part_list
+from grader.op.op_call import PreparedCall
 from grader.op_record import OpNote
 
 ROWS, FEATURES, HIDDEN, OUTPUTS = 16, 8, 12, 4
@@ -91,6 +96,160 @@ def test_an_operator_of_pytorch_inside_a_step_is_refused() -> None:
 
     step.calls.insert(3, computes)  # type: ignore[arg-type]
     with pytest.raises(TorchRefused, match=r"aten\.mul_"):
+        step()
+
+
+@pytest.mark.parametrize("inference", [False, True], ids=["usual", "inference mode"])
+def test_what_pytorch_computes_while_the_list_is_made_is_refused_since_it_would_be_done_once(inference: bool) -> None:
+    with torch.inference_mode(inference):
+        w, x = torch.zeros(4, 4), torch.ones(4, 4)
+        computed = {
+            r"aten\.mul": lambda: x * 2,
+            r"aten\.clone": x.T.contiguous,
+            r"aten\.(clone|_unsafe)": lambda: x.T.reshape(16),
+            r"aten\._to_copy": x.half,
+            r"aten\.t_": x.t_,
+            r"aten\.(_local_scalar_dense|item)": lambda: x[: int(x[0, 0])],
+        }
+        for operator, gradient in computed.items():
+            step = Step(lambda lr, gradient=gradient: [op("SgdStep", [w, gradient()], [w], lr=lr)], lr=1.0)  # type: ignore[misc]
+            with pytest.raises(TorchRefused, match=operator):
+                step()
+
+
+@pytest.mark.parametrize("inference", [False, True], ids=["usual", "inference mode"])
+def test_the_list_may_be_made_of_views(inference: bool) -> None:
+    with torch.inference_mode(inference):
+        w, x = torch.zeros(6), torch.arange(24.0).reshape(4, 6)
+
+        def views() -> list[Tensor]:
+            rows = x.view(4, 6).chunk(2)[1]
+            return [x[1], x.reshape(24)[6:12], rows[0], x.T.t()[2], x.unbind()[3], x.detach()[0], x[1:, None][0, 0]]
+
+        right = -torch.stack(views()).sum(0)
+        Step(lambda lr: [op("SgdStep", [w, view], [w], lr=lr) for view in views()], lr=1.0)()
+        assert torch.equal(w, right)
+
+
+def sgd(w: Tensor, g: Tensor) -> Step:
+    return Step(lambda lr: [op("SgdStep", [w, g], [w], lr=lr)], lr=1.0)
+
+
+def test_a_tensor_that_was_given_other_memory_is_written_there() -> None:
+    w, g = torch.zeros(4), torch.ones(4)
+    step, before = sgd(w, g), w.detach()
+    step()
+    w.data = torch.full((4,), 7.0)
+    step()
+    assert torch.equal(before, torch.full((4,), -1.0))
+    assert torch.equal(w, torch.full((4,), 6.0))
+
+
+def test_a_step_goes_by_the_sizes_and_types_that_its_tensors_have_now() -> None:
+    w, g = torch.zeros(4), torch.ones(4)
+    step = sgd(w, g)
+    step()
+    w.resize_(100_000).zero_()
+    with pytest.raises(EntryMisused, match="do not fit SgdStep"):
+        step()
+    g.resize_(100_000).fill_(2.0)
+    step()
+    assert torch.equal(w, torch.full((100_000,), -2.0))
+    layer = torch.nn.Linear(3, 3, bias=False)
+    step = sgd(layer.weight, torch.ones(3, 3))
+    step()
+    layer.double()
+    for _ in range(2):
+        with pytest.raises(EntryMisused, match="of type float64"):
+            step()
+    layer.float()
+    right = layer.weight.detach() - 1
+    step()
+    assert torch.equal(layer.weight.detach(), right)
+
+
+def test_looking_at_the_tensors_again_takes_microseconds() -> None:
+    w, g = torch.zeros(4), torch.ones(4)
+    (call,) = sgd(w, g).calls
+    assert min(timeit.repeat(call.look_again, number=100, repeat=20)) / 100 < 20e-6
+
+
+def test_a_step_tells_autograd_what_it_wrote() -> None:
+    w, leaf = torch.zeros(4), torch.ones(4, requires_grad=True)
+    loss = (w * leaf).sum()
+    sgd(w, torch.ones(4))()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()  # type: ignore[no-untyped-call]
+
+
+MISUSED: dict[str, tuple[Any, Any, str]] = {
+    "no function": (None, 1.0, "made of a function .* and not of a NoneType"),
+    "no list": (lambda lr: None, 1.0, "returns a NoneType, and it should return a list"),
+    "no call": (lambda lr: [print], 1.0, "Entry 1 of a step's list is a builtin_function_or_method"),
+    "no inputs": (lambda lr: [op("EltwiseRelu", cast(Any, None), [])], 1.0, "wants a list of tensors for its inputs"),
+    "a rate as text": (lambda lr: [], "0.1", "rate of a step is a finite number .* and not a str"),
+    "a rate as tensor": (lambda lr: [], torch.tensor(1.0), "and not a Tensor"),
+    "a rate that is no number": (lambda lr: [], math.nan, "and not nan"),
+    "a rate beyond all": (lambda lr: [], 10**400, "and not a larger one"),
+}
+
+
+@pytest.mark.parametrize("name", MISUSED)
+def test_what_is_no_step_is_refused_in_words(name: str) -> None:
+    calls, lr, words = MISUSED[name]
+    with pytest.raises(EntryMisused, match=words):
+        Step(calls, lr)()
+
+
+def test_a_rate_that_is_none_is_refused_and_the_old_one_stays() -> None:
+    step = Step(lambda lr: [], 1.0)
+    with pytest.raises(EntryMisused, match="and not inf"):
+        step.lr = math.inf
+    assert step.lr == 1.0
+
+
+def test_a_step_without_calls_is_not_captured() -> None:
+    with pytest.raises(EntryMisused, match="without calls cannot be captured"):
+        Step(lambda lr: [], 1.0).capture()
+
+
+class Replayed:
+    """In the place of a graph: counts its replays."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def replay(self) -> None:
+        self.count += 1
+
+
+def test_a_graph_is_replayed_only_while_its_tensors_are_where_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a graph holds are addresses; with a stand-in for CUDA's graphs, which need a GPU."""
+    graphs: list[Replayed] = []
+
+    def graph() -> Replayed:
+        graphs.append(Replayed())
+        return graphs[-1]
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", graph)
+    monkeypatch.setattr(torch.cuda, "graph", lambda graph: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(PreparedCall, "device", torch.device("cuda"))
+    w, g = torch.zeros(4), torch.ones(4)
+    step = sgd(w, g)
+    step.capture()
+    version = w._version
+    for _ in range(3):
+        step()
+    assert [graph.count for graph in graphs] == [3]
+    assert w._version >= version + 3
+    w.data = torch.full((4,), 7.0)
+    step()
+    step()
+    assert [graph.count for graph in graphs] == [3, 2]
+    assert torch.equal(w, torch.full((4,), 6.0))  # the capture, which here computes, went by the new address
+    w.data = torch.zeros(4, dtype=torch.float64)
+    with pytest.raises(EntryMisused, match="of type float64"):
         step()
 
 

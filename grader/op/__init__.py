@@ -13,6 +13,8 @@ this way is ever ranked.
     cudart.py    where CUDA's own library is
     part.py      an entry by its name alone
     op_call.py   an op of puzzle 10 on tensors
+    operands.py  what such an op may be called with
+    numbers.py   what counts as a number
     lists.py     a list of op calls by its part's name
     step.py      such a list as a training step, eager or captured
     words.py     what the software GPU saw, as an error

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,10 +19,11 @@ from torch import Tensor
 from grader.explain import sentence
 from grader.op.errors import EntryFailed, EntryMisused, NoBackEnd
 from grader.op.library import Lent, OpLibrary, Outcome, loaded
+from grader.op.operands import attributes, device_of, listed, named, op_of
 from grader.op.part import built_part
-from grader.op.tensor_desc import DTYPES, MOST_DIMENSIONS, TensorDesc, bytes_reached
+from grader.op.tensor_desc import DTYPES, TensorDesc, bytes_reached, form_of
 from grader.op.words import failure
-from grader.op_kinds import OPS, Op
+from grader.op_kinds import Op
 from grader.puzzle import Case, In, Out, Part, Tolerance, Work, bf16, f16, f32, i32, i64
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ _ELEMENTS = (f32, f16, bf16, i32, i64)  # by their numbers in a TensorDesc
 _ARRAY = (ctypes.c_void_p, ctypes.c_int)
 
 
-def op_call(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], **attrs: float) -> None:
+def op_call(kind: str, inputs: Iterable[Tensor], outputs: Iterable[Tensor], **attrs: float) -> None:
     """Does an op: `kind` is its name, and every attribute of it is given.
 
     On CUDA tensors the op is put on PyTorch's current stream, nothing is waited for, and nothing allocated on the
-    device; it can be captured. On CPU tensors all is done when the call returns.
+    device; it can be captured. On CPU tensors all is done when the call returns. Autograd knows of the op no more than
+    that it wrote: a backward pass that would need a value from before raises.
 
     Raises EntryMisused for what is no such call, EntryFailed where no variant fits, with the reason of each, where a
     launch fails or a fault is found, NoBackEnd where nothing here runs such tensors.
@@ -46,62 +48,17 @@ def op_call(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], **at
     prepared(kind, inputs, outputs, **attrs)()
 
 
-def prepared(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], **attrs: float) -> PreparedCall:
+def prepared(kind: str, inputs: Iterable[Tensor], outputs: Iterable[Tensor], **attrs: float) -> PreparedCall:
     """The same call, looked at and described once, to be made again and again on the same tensors."""
-    op = _op(kind)
-    numbers = _numbers(op, attrs)
-    device = _device(op, inputs, outputs)
-    return PreparedCall(_runtime(), op, tuple(inputs), tuple(outputs), numbers, device)
+    op = op_of(kind)
+    numbers = attributes(op, attrs)
+    return PreparedCall(op, listed(op, "inputs", inputs), listed(op, "outputs", outputs), numbers)
 
 
-def _op(kind: str) -> Op:
-    if kind not in OPS:
-        raise _misused("op_unknown", op=kind, ops=", ".join(OPS))
-    return OPS[kind]
-
-
-def _numbers(op: Op, attrs: Mapping[str, float]) -> list[float]:
-    if set(attrs) != set(op.attrs):
-        wanted, got = (", ".join(names) or "none" for names in (op.attrs, attrs))
-        raise _misused("op_attrs", op=op.name, wanted=wanted, got=got)
-    try:
-        return [float(attrs[name]) for name in op.attrs]
-    except (TypeError, ValueError):
-        raise _misused("op_number", op=op.name, attrs=", ".join(op.attrs)) from None
-
-
-def _device(op: Op, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> torch.device:
-    """That of all tensors, each of which a TensorDesc can describe."""
-    device = None
-    for name, tensor in _named(inputs, outputs):
-        if not isinstance(tensor, Tensor):
-            raise _misused("tensor", name=name, type=type(tensor).__name__, entry=op.name)
-        if tensor.dtype not in DTYPES:
-            known = ", ".join(_short(dtype) for dtype in DTYPES)
-            raise _misused("op_dtype", op=op.name, name=name, got=_short(tensor.dtype), known=known)
-        if tensor.dim() > MOST_DIMENSIONS:
-            raise _misused("op_dimensions", op=op.name, name=name, got=tensor.dim(), most=MOST_DIMENSIONS)
-        if device is not None and tensor.device != device:
-            raise _misused("devices", entry=op.name, name=name, device=tensor.device, others=device)
-        device = tensor.device
-    if device is None:
-        raise _misused("op_nothing", op=op.name)
-    if device.type not in ("cpu", "cuda"):
-        raise _misused("device", entry=op.name, device=device.type)
-    return device
-
-
-def _named(inputs: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    for side, tensors in (("inputs", inputs), ("outputs", outputs)):
-        yield from ((f"{side}[{place}]", tensor) for place, tensor in enumerate(tensors))
-
-
-def _short(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
-
-
-def _misused(key: str, **facts: object) -> EntryMisused:
-    return EntryMisused(sentence("op", key, facts=facts))
+def written(tensors: Iterable[Tensor]) -> None:
+    """Tells autograd that these have changed, as PyTorch's own operators in place do."""
+    for tensor in tensors:
+        torch.autograd.graph.increment_version(tensor)
 
 
 @functools.cache
@@ -140,31 +97,46 @@ class OpRuntime:
 
 
 class PreparedCall:
-    """A call that can be made: tensors have been described, and are kept alive. Raises as `op_call` does."""
+    """A call that can be made again and again. Raises as `op_call` does.
 
-    def __init__(
-        self,
-        runtime: OpRuntime,
-        op: Op,
-        inputs: tuple[Tensor, ...],
-        outputs: tuple[Tensor, ...],
-        attrs: Sequence[float],
-        device: torch.device,
-    ) -> None:
-        self.op, self.inputs, self.outputs, self.device = op, inputs, outputs, device
-        self._runtime = runtime
-        described = [(TensorDesc * len(side))(*map(TensorDesc.of, side)) for side in (inputs, outputs)]
-        numbers = (ctypes.c_double * len(attrs))(*attrs)
-        self._words = [op.number, *_array(described[0]), *_array(described[1]), *_array(numbers)]
-        self._lent = list(_lent(inputs, outputs)) if device.type == "cpu" else []
+    Its tensors are kept alive and have been described. Where one of them has been given other memory, another shape or
+    another type since, the next call looks at all of them again and describes them anew.
+    """
+
+    def __init__(self, op: Op, inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...], attrs: Sequence[float]) -> None:
+        self.op, self.inputs, self.outputs = op, inputs, outputs
+        self.tensors = (*inputs, *outputs)
+        self._attrs = _array((ctypes.c_double * len(attrs))(*attrs))
+        self._describe()
+        self._runtime = _runtime()
+
+    @property
+    def device(self) -> torch.device:
+        """That of all tensors, when they were described."""
+        return self._device
+
+    def _describe(self) -> None:
+        self._device = device_of(self.op, self.inputs, self.outputs)
+        self._forms = [form_of(tensor) for tensor in self.tensors]
+        sides = [(TensorDesc * len(side))(*map(TensorDesc.of, side)) for side in (self.inputs, self.outputs)]
+        self._words = [self.op.number, *_array(sides[0]), *_array(sides[1]), *self._attrs]
+        self._lent = list(_lent(self.inputs, self.outputs)) if self._device.type == "cpu" else []
+
+    def look_again(self) -> None:
+        """Describes the tensors anew if one has changed its form; raises EntryMisused where that does not do."""
+        if [form_of(tensor) for tensor in self.tensors] != self._forms:
+            self._forms = []  # so that a call after a refused one looks again
+            self._describe()
 
     def __call__(self) -> None:
-        if self.device.type == "cpu":
+        self.look_again()
+        if self._device.type == "cpu":
             outcome = self._runtime.on_cpu(self._words, self._lent)
         else:
-            outcome = self._runtime.on_cuda(self._words, self.device)
+            outcome = self._runtime.on_cuda(self._words, self._device)
         if outcome.code or outcome.log:
             self._raise(outcome)
+        written(self.outputs)
 
     def _raise(self, outcome: Outcome) -> None:
         refusal = self._runtime.refusal()
@@ -173,6 +145,7 @@ class PreparedCall:
             raise EntryMisused(said) if outcome.code == _INVALID_VALUE else EntryFailed(said, outcome.name)
         failed = failure(self._runtime.build, _part(self.op, self.inputs, self.outputs), Case(), outcome)
         if failed is not None:
+            written(self.outputs)  # a part of them may be
             raise failed
 
 
@@ -184,7 +157,7 @@ def _lent(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Iterator[Lent]
     """The memory of the tensors; what several of them reach into is lent once, under the first one's name."""
     reached = [
         Lent(name, tensor.data_ptr(), bytes_reached(tensor), name.startswith("inputs"), name.startswith("outputs"))
-        for name, tensor in _named(inputs, outputs)
+        for name, tensor in named(inputs, outputs)
     ]
     kept: list[Lent] = []
     for lent in sorted((one for one in reached if one.bytes), key=lambda one: one.address):
@@ -202,7 +175,7 @@ def _part(op: Op, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Part:
     """What a fault is told with: buffers of these names and shapes."""
     params = [
         (Out if name.startswith("outputs") else In)(name, _ELEMENTS[DTYPES[tensor.dtype]], *tensor.shape)
-        for name, tensor in _named(inputs, outputs)
+        for name, tensor in named(inputs, outputs)
     ]
     return Part(
         op.name,
