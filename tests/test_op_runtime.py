@@ -282,10 +282,10 @@ MALFORMED: dict[str, tuple[str, list[torch.Tensor], list[torch.Tensor], tuple[fl
     "an axis that is not there": ("ReduceSum", [WIDE], [torch.zeros(4)], (2,), "axis = 2"),
     "the sum of the other axis": ("ReduceSum", [WIDE], [torch.zeros(4)], (0,), "do not fit ReduceSum"),
     "an update elsewhere": ("SgdStep", [FLAT, torch.zeros(6)], [torch.zeros(6)], (0.1,), "has to be w itself"),
-    "a product into its input": ("Gemm", [SQUARE, SQUARE], [SQUARE], (0, 0), "C lies in the memory of A"),
+    "a product into its input": ("Gemm", [SQUARE, SQUARE], [SQUARE], (0, 0), "C may share memory with A"),
     "one element for all": ("EltwiseRelu", [FLAT], [torch.zeros(1).expand(6)], (), "share an address"),
     "rows that overlap": ("EltwiseRelu", [SQUARE], [torch.zeros(9).as_strided((4, 4), (1, 1))], (), "share an address"),
-    "an output one further": ("EltwiseRelu", [FLAT[:-1]], [FLAT[1:]], (), "y lies in the memory of x"),
+    "an output one further": ("EltwiseRelu", [FLAT[:-1]], [FLAT[1:]], (), "y may share memory with x"),
 }
 
 

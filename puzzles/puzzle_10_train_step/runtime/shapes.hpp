@@ -119,7 +119,7 @@ inline bool memory_fits(const OpCall& call) {
     const bool in_place = call.kind != OpKind::Gemm && call.kind != OpKind::ReduceSum;
     for (int i = 0; i < most_operands && wanted.inputs[i]; ++i)
         if (overlap(call.inputs[i], out) && !(in_place && same_elements(call.inputs[i], out))) {
-            refusal().say("%s lies in the memory of %s, which is still being read.", wanted.output, wanted.inputs[i]);
+            refusal().say("%s may share memory with %s, which is still being read.", wanted.output, wanted.inputs[i]);
             return false;
         }
     return true;
