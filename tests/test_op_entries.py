@@ -132,6 +132,17 @@ MISUSED: dict[str, tuple[Callable[[Entry], None], str]] = {
     "no tensor": (lambda copy: copy([1.0], Y, 1), "wants a tensor for `x`, not a list"),
     "no number": (lambda copy: copy(X, Y, "100"), "wants a whole number for `n`, not a str"),
     "a fraction": (lambda copy: copy(X, Y, 2.5), "wants a whole number for `n`, not a float"),
+    "a truth value": (lambda copy: copy(X, Y, True), "wants a whole number for `n`, not a bool"),
+    "a tensor as number": (lambda copy: copy(X, Y, torch.tensor(100)), "wants a whole number for `n`, not a Tensor"),
+    "negated": (lambda copy: copy(torch._neg_view(X), Y, 100), r"`x`, a view that PyTorch negates .*resolve_neg\(\)"),
+    "the negated part of a conjugate": (
+        lambda copy: copy(torch.ones(100, dtype=torch.cfloat).conj().imag, Y, 100),
+        "`x`, a view that PyTorch negates",
+    ),
+    "a conjugate": (lambda copy: copy(X.to(torch.cfloat).conj(), Y, 100), "`x` as float32, and it is complex64"),
+    "sparse": (lambda copy: copy(X.to_sparse(), Y, 100), "`x` as a sparse, nested or otherwise packed tensor"),
+    "packed": (lambda copy: copy(X.to_mkldnn(), Y, 100), "`x` as a sparse, nested or otherwise packed tensor"),
+    "no memory": (lambda copy: copy(torch._efficientzerotensor(100), Y, 100), "`x`, which has no memory of its own"),
     "too large": (lambda copy: copy(X, Y, 1 << 31), "n = 2147483648 does not fit into 32 bits"),
     "below zero": (lambda copy: copy(X, Y, -1), "x: the dimension n is -1, below 0"),
     "another type": (lambda copy: copy(X.double(), Y, 100), "wants `x` as float32, and it is float64"),
@@ -159,6 +170,31 @@ def test_a_matrix_of_the_wrong_shape_is_refused_though_it_has_as_many_elements()
     norm = solution("6.2")
     with pytest.raises(EntryMisused, match=r"`x` of shape rows × cols = \[3, 4\], 12 elements, and it is \[4, 3\]"):
         norm(torch.randn(4, 3), torch.randn(4), torch.empty(3, 4), 3, 4, 1e-5)
+
+
+def test_a_number_that_is_none_or_fits_no_float_is_refused() -> None:
+    norm, x, w = solution("6.2"), torch.randn(3, 4), torch.ones(4)
+    y = torch.empty(3, 4)
+    for eps, words in (
+        ("1e-5", "a str"),
+        (True, "a bool"),
+        (torch.tensor(1e-5), "a Tensor"),
+        (10**400, "one beyond the range of a float"),
+        (1e300, "one beyond the range of a float"),
+    ):
+        with pytest.raises(EntryMisused, match=rf"wants a number for `eps`, not {words}\.$"):
+            norm(x, w, y, 3, 4, eps)
+    norm(x, w, y, 3, 4, math.inf)  # a number as good as another
+    assert torch.equal(y, torch.zeros(3, 4))
+
+
+def test_a_backward_pass_that_needs_what_an_entry_wrote_over_raises(tmp_path: Path) -> None:
+    y, leaf = torch.ones(100), torch.ones(100, requires_grad=True)
+    read, loss = (leaf * X).sum(), (leaf * y).sum()
+    copying(tmp_path)(X, y, 100)
+    read.backward()  # type: ignore[no-untyped-call]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()  # type: ignore[no-untyped-call]
 
 
 def test_an_entry_that_is_no_function_on_tensors_is_refused() -> None:

@@ -187,10 +187,10 @@ MISUSED: dict[str, tuple[Any, Any, str]] = {
     "no list": (lambda lr: None, 1.0, "returns a NoneType, and it should return a list"),
     "no call": (lambda lr: [print], 1.0, "Entry 1 of a step's list is a builtin_function_or_method"),
     "no inputs": (lambda lr: [op("EltwiseRelu", cast(Any, None), [])], 1.0, "wants a list of tensors for its inputs"),
-    "a rate as text": (lambda lr: [], "0.1", "rate of a step is a finite number .* and not a str"),
+    "a rate as text": (lambda lr: [], "0.1", "rate of a step is a finite number, and not a str"),
     "a rate as tensor": (lambda lr: [], torch.tensor(1.0), "and not a Tensor"),
     "a rate that is no number": (lambda lr: [], math.nan, "and not nan"),
-    "a rate beyond all": (lambda lr: [], 10**400, "and not a larger one"),
+    "a rate beyond all": (lambda lr: [], 10**400, "and not one beyond the range of a float"),
 }
 
 

@@ -15,6 +15,7 @@ this way is ever ranked.
     op_call.py   an op of puzzle 10 on tensors
     operands.py  what such an op may be called with
     numbers.py   what counts as a number
+    tensors.py   what PyTorch knows of a tensor and a kernel does not
     lists.py     a list of op calls by its part's name
     step.py      such a list as a training step, eager or captured
     words.py     what the software GPU saw, as an error

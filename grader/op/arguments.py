@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -13,6 +12,8 @@ import torch
 from grader.explain import sentence
 from grader.inputs import torch_type
 from grader.op.errors import EntryMisused
+from grader.op.numbers import floating, whole
+from grader.op.tensors import unreadable
 from grader.puzzle import Buffer, Part, PuzzleError, Scalar, Workspace, shape_of
 
 Wanted: TypeAlias = tuple[torch.dtype, tuple[int, ...]]
@@ -67,6 +68,7 @@ class Arguments:
             tensor = arguments[given.place]
             if (
                 not isinstance(tensor, torch.Tensor)
+                or unreadable(tensor)
                 or tensor.dtype is not dtype
                 or not tensor.is_contiguous()
                 or tensor.shape != shape
@@ -78,15 +80,13 @@ class Arguments:
         return words, device
 
     def _number(self, scalar: Scalar, value: Any) -> int | float:
+        bits, is_float = 8 * scalar.dtype.bytes, scalar.dtype.is_float
         try:
-            if scalar.dtype.is_float:
-                return float(value)
-            number = operator.index(value)
-        except TypeError:
-            wanted = "a number" if scalar.dtype.is_float else "a whole number"
-            raise self.misused("number", name=scalar.name, wanted=wanted, type=type(value).__name__) from None
-        bits = 8 * scalar.dtype.bytes
-        if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+            number = floating(value, bits) if is_float else whole(value)
+        except ValueError as why:
+            wanted = "a number" if is_float else "a whole number"
+            raise self.misused("number", name=scalar.name, wanted=wanted, got=why) from None
+        if not is_float and not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
             raise self.misused("too_large", name=scalar.name, value=number, bits=bits)
         return number
 
@@ -109,6 +109,9 @@ class Arguments:
             raise self.misused("tensor", name=name, type=type(tensor).__name__)
         if device is not None and tensor.device != device:
             raise self.misused("devices", name=name, device=tensor.device, others=device)
+        why = unreadable(tensor)
+        if why is not None:
+            raise self.misused(why, name=name)
         if tensor.dtype is not dtype:
             raise self.misused("dtype", name=name, got=_short(tensor.dtype), wanted=_short(dtype))
         if not tensor.is_contiguous():

@@ -13,6 +13,7 @@ from grader.explain import sentence
 from grader.op.arguments import Arguments
 from grader.op.errors import EntryMisused, NoBackEnd
 from grader.op.library import Lent, OpLibrary, Outcome, loaded
+from grader.op.tensors import written
 from grader.op.words import failure
 from grader.puzzle import Case, Part, Scalar
 
@@ -47,7 +48,7 @@ class Entry:
 
     Tensors are contiguous, of the parameters' types and sizes, and all of one device. On CUDA tensors the entry is
     called with PyTorch's current stream, does not wait, and can be captured into a graph; no memory is allocated. On
-    CPU tensors all is done when the call returns.
+    CPU tensors all is done when the call returns. Autograd knows of it no more than which tensors it may have written.
 
     Raises EntryMisused for arguments that do not fit, EntryFailed where the entry returns an error or a fault is found,
     NoBackEnd where nothing here runs such tensors.
@@ -72,6 +73,7 @@ class Entry:
             outcome = self._on_cuda(device, words)
         else:
             raise self._arguments.misused("device", device=device.type)
+        written(arguments[given.place] for given in self._arguments.tensors if given.writable)
         if outcome.code or outcome.log:
             self._raise_failure(arguments, outcome)
 

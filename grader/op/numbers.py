@@ -6,32 +6,38 @@ import math
 import numbers
 from typing import Any
 
-LARGEST_FLOAT = (2 - 2**-23) * 2.0**127  # of 32 bits
+_LARGEST = {32: ("float", (2 - 2**-23) * 2.0**127), 64: ("double", (2 - 2**-52) * 2.0**1023)}
 
 
-def is_number(value: Any) -> bool:
-    """Whether it is a real number, of Python's or of NumPy's. A tensor is none: to read one waits for the GPU."""
-    return type(value) in (float, int) or (isinstance(value, numbers.Real) and not isinstance(value, bool))
+def whole(value: Any) -> int:
+    """An integer of Python's or of NumPy's, as Python's; raises ValueError for what is none, and says what it is."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise ValueError(f"a {type(value).__name__}")
+    return int(value)
 
 
-def is_whole(value: Any) -> bool:
-    """Whether it is an integer, of Python's or of NumPy's."""
-    return type(value) is int or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
+def floating(value: Any, bits: int = 32) -> float:
+    """A real number of Python's or of NumPy's, as Python's. A tensor is none: to read one waits for the GPU.
+
+    Raises ValueError, which says what it is, for what is none, or is finite and beyond the range of so many bits.
+    """
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise ValueError(f"a {type(value).__name__}")
+    name, largest = _LARGEST[bits]
+    try:
+        number: float | None = float(value)
+    except OverflowError:
+        number = None  # beyond a double as well
+    if number is None or (math.isfinite(number) and abs(number) > largest):
+        raise ValueError(f"one beyond the range of a {name}")
+    return number
 
 
 def finite(value: Any) -> float:
-    """The number, as what a kernel takes as a float.
-
-    Raises ValueError for what is none, is not finite or is beyond a float's range; its text says which of them.
-    """
-    if not is_number(value):
-        raise ValueError(f"a {type(value).__name__}")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError("a larger one") from None
+    """The same in 32 bits; raises ValueError for infinities and for nan as well."""
+    number = floating(value)
     if not math.isfinite(number):
         raise ValueError(str(number))
-    if abs(number) > LARGEST_FLOAT:
-        raise ValueError("a larger one")
     return number

@@ -21,7 +21,8 @@ from grader.op.errors import EntryFailed, EntryMisused, NoBackEnd
 from grader.op.library import Lent, OpLibrary, Outcome, loaded
 from grader.op.operands import attributes, device_of, listed, named, op_of
 from grader.op.part import built_part
-from grader.op.tensor_desc import DTYPES, TensorDesc, bytes_reached, form_of
+from grader.op.tensor_desc import DTYPES, TensorDesc, bytes_reached
+from grader.op.tensors import form_of, written
 from grader.op.words import failure
 from grader.op_kinds import Op
 from grader.puzzle import Case, In, Out, Part, Tolerance, Work, bf16, f16, f32, i32, i64
@@ -53,12 +54,6 @@ def prepared(kind: str, inputs: Iterable[Tensor], outputs: Iterable[Tensor], **a
     op = op_of(kind)
     numbers = attributes(op, attrs)
     return PreparedCall(op, listed(op, "inputs", inputs), listed(op, "outputs", outputs), numbers)
-
-
-def written(tensors: Iterable[Tensor]) -> None:
-    """Tells autograd that these have changed, as PyTorch's own operators in place do."""
-    for tensor in tensors:
-        torch.autograd.graph.increment_version(tensor)
 
 
 @functools.cache

@@ -11,7 +11,8 @@ from torch import Tensor
 from grader.explain import sentence
 from grader.op.errors import EntryMisused
 from grader.op.numbers import finite
-from grader.op.tensor_desc import DTYPES, MOST_DIMENSIONS, unreadable
+from grader.op.tensor_desc import DTYPES, MOST_DIMENSIONS
+from grader.op.tensors import unreadable
 from grader.op_kinds import OPS, Op
 
 

@@ -20,9 +20,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.explain import sentence
 from grader.op.numbers import finite
-from grader.op.op_call import PreparedCall, prepared, written
+from grader.op.op_call import PreparedCall, prepared
 from grader.op.operands import misused
-from grader.op.tensor_desc import Form, form_of
+from grader.op.tensors import Form, form_of, written
 from grader.op_record import OpNote
 
 
