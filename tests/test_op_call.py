@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from grader.op import EntryFailed, EntryMisused, op_call
-from grader.op.tensor_desc import DTYPES, TensorDesc, bytes_reached
+from grader.op.tensor_desc import DTYPES, TensorDesc
+from grader.op.tensors import bytes_reached
 from grader.op_kinds import OPS
 from tests.judging import ROOT
 

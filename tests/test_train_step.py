@@ -168,6 +168,17 @@ def test_a_step_goes_by_the_sizes_and_types_that_its_tensors_have_now() -> None:
     assert torch.equal(layer.weight.detach(), right)
 
 
+@pytest.mark.parametrize("left", [0, 15, 31], ids=["all", "all of its own", "its last byte"])
+def test_a_tensor_whose_memory_was_taken_away_is_refused(left: int) -> None:
+    w, g = torch.zeros(8)[4:], torch.ones(4)
+    step = sgd(w, g)
+    step()
+    w.untyped_storage().resize_(left)
+    for _ in range(2):
+        with pytest.raises(EntryMisused, match="whose memory has been cut"):
+            step()
+
+
 def test_looking_at_the_tensors_again_takes_microseconds() -> None:
     w, g = torch.zeros(4), torch.ones(4)
     (call,) = sgd(w, g).calls

@@ -21,8 +21,8 @@ from grader.op.errors import EntryFailed, EntryMisused, NoBackEnd
 from grader.op.library import Lent, OpLibrary, Outcome, loaded
 from grader.op.operands import attributes, device_of, listed, named, op_of
 from grader.op.part import built_part
-from grader.op.tensor_desc import DTYPES, TensorDesc, bytes_reached
-from grader.op.tensors import form_of, written
+from grader.op.tensor_desc import DTYPES, TensorDesc
+from grader.op.tensors import bytes_reached, form_of, written
 from grader.op.words import failure
 from grader.op_kinds import Op
 from grader.puzzle import Case, In, Out, Part, Tolerance, Work, bf16, f16, f32, i32, i64

@@ -28,11 +28,3 @@ class TensorDesc(ctypes.Structure):
         described.shape[: tensor.dim()] = tensor.shape
         described.stride[: tensor.dim()] = tensor.stride()
         return described
-
-
-def bytes_reached(tensor: torch.Tensor) -> int:
-    """From the tensor's first element to behind its last, whatever lies between them; 0 for an empty one."""
-    if not tensor.numel():
-        return 0
-    last = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride(), strict=True))
-    return (last + 1) * tensor.element_size()
