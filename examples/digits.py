@@ -1,6 +1,5 @@
 """Trains a network of two layers to read digits, on the ops of puzzle 10 alone, beside PyTorch.
 
-    python -m pip install -e ".[examples]"
     python examples/digits.py --steps 600 --plot digits.png
 
 The 1,797 images of scikit-learn, 8 × 8 each, in batches of 64; every fifth is kept for the test. Each step is the list
