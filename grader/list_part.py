@@ -61,8 +61,7 @@ class ListPart(Part):
     the scalar that says how often the list is gone through, once where there is none. `loss` takes inputs by name, as
     `reference` does, and gives the number that has to fall from one time through to the next. `is_given`: nothing is
     written in its file; it is not started until the learner's own files of the parts before it in the puzzle have
-    passed that it builds on. `reference` gives results that
-    are written only before those that are read as well.
+    passed that it builds on. `reference` gives results that are written only before those that are read as well.
     """
 
     repeat: str | None = field(default=None, kw_only=True)

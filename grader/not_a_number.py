@@ -65,7 +65,7 @@ def with_origin(seen: Observation, values: torch.Tensor, origins: Sequence[Mappi
         return seen
     origin = origins[number - 1]
     operands = [float(operand) for operand in origin["operands"]]
-    facts = {**seen.facts, "origin": _in_words(origin["op"], operands), "cause": _cause(origin["op"], operands)}
+    facts = {**seen.facts, "origin": _in_words(origin["op"], operands), "cause": cause_of(origin["op"], operands)}
     block, thread = tuple(origin["block"]), tuple(origin["thread"])
     written = seen.line if seen.line != origin["line"] else None
     return replace(
@@ -87,7 +87,7 @@ def _number(value: float) -> str:
     return f"{value:.4g}" if value >= 0 else f"(−{-value:.4g})"
 
 
-def _cause(operation: str, operands: Sequence[float]) -> str:
+def cause_of(operation: str, operands: Sequence[float]) -> str:
     """Which of the usual causes it is: a quotient or a difference of infinities, two large ones or two below all
     numbers, zero_by_zero, zero_times, root, logarithm, product, or other.
     """

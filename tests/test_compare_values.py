@@ -408,3 +408,11 @@ def test_integers_are_compared_exactly() -> None:
     inputs = draw_inputs(part, CASE, 1)
     assert judged(part, inputs["a"] + inputs["b"], inputs).wrong == 0
     assert judged(part, inputs["a"] + inputs["b"] + 1, inputs).wrong == 64
+
+
+def test_zeros_alone_tell_of_no_narrower_type() -> None:
+    """Numbers far below what a half holds are 0 as halves; so they are to an operation that flushes them."""
+    tiny = {name: torch.full((64,), 2.0**-140) for name in ("a", "b")}
+    (flushed,) = judged(sum_part(), torch.zeros(64), tiny).buffers
+    assert flushed.count == 64
+    assert flushed.narrow is None

@@ -35,7 +35,8 @@ from grader.record import record
 from grader.simt.sampling import chosen_blocks
 from grader.tools import default_tools
 from grader.trial import Ran
-from tests.judging import ROOT
+from grader.verdict import BENCH_GROUP
+from tests.judging import ROOT, Judge
 
 SOURCE = Path(__file__).parent / "kernels" / "full_size.cu"
 LARGE = Case(n=1 << 28)
@@ -230,3 +231,15 @@ def test_both_sides_of_a_power_of_two_are_among_them() -> None:
 
 def test_a_small_grid_is_run_as_it_is() -> None:
     assert chosen_blocks((3, 2, 1), most=24, seed=3, elements=100) == list(range(6))
+
+
+def test_a_block_that_takes_too_long_is_told_as_a_size_that_was_not_run(judge: Judge) -> None:
+    located = load_catalog(ROOT).part_named("sgd_f16", "a test")
+    verdict = judge(located, ROOT / "tests" / "wrong" / "puzzle_09_sgd" / "half_one_thread.cu")
+    large = [case for case in verdict.cases if case.group == BENCH_GROUP]
+    assert large
+    for case in large:
+        assert case.passed
+        assert case.checked == 0
+        assert case.sampled is not None
+        assert case.sampled.blocks == 0 < case.sampled.of

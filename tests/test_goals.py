@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from grader.evidence import CaseEvidence, Evidence, Goal, LaunchFact, Shortfall
+from grader.catalog import load_catalog
+from grader.evidence import CaseEvidence, Evidence, Goal, KernelFact, LaunchFact, Shortfall
 from grader.explain import Observation, Setting, say
 from grader.goals import (
     coalesced,
+    local_memory,
     no_bank_conflicts,
     no_redundant_traffic,
     reads_at_most,
@@ -19,6 +22,7 @@ from grader.goals import (
     wide_accesses,
     writes_results_only,
 )
+from grader.judged_goals import judged_goals
 from grader.launch_goals import kernel_chosen
 from grader.puzzle import Case, Work
 
@@ -311,3 +315,26 @@ def test_coalesced_looks_at_the_sample_of_the_bench_case_too(sectors: int, reach
     )
     shortfall = coalesced().check(Evidence([small, large], {}))
     assert (shortfall is None) is reached
+
+
+@pytest.mark.parametrize(("kept", "reached"), [(1024, True), (1028, False)])
+def test_what_a_thread_keeps_in_local_memory_is_bounded(kept: int, reached: bool) -> None:
+    judged = replace(launched("keeps", 4), counters={"lines": {"9": {"local_store_requests": 0}}})
+    kernel = judged.launches[0].kernel
+    shortfall = local_memory(1024).check(Evidence([judged], {kernel: KernelFact(32, 0, kept)}))
+    assert (shortfall is None) is reached
+
+
+def test_a_line_that_jumps_is_not_told_again_for_the_bytes_that_it_moves() -> None:
+    def goal(kind: str, line: int) -> Goal:
+        return Goal(kind, kind, "A goal.", lambda evidence: Shortfall("Missed.", line))
+
+    def told(*goals: Goal) -> list[tuple[str, bool]]:
+        part = replace(load_catalog().part_named("vector_add", "a test").part, goals=goals)
+        judged = judged_goals(part, Evidence([], {}), Any, 1, Any)  # type: ignore[arg-type]
+        return [(result.name, seen is not None) for result, seen in judged if not result.reached]
+
+    jumps, moves, elsewhere = goal("uncoalesced_access", 7), goal("redundant_traffic", 7), goal("redundant_traffic", 8)
+    assert told(jumps, moves) == [("uncoalesced_access", True), ("redundant_traffic", False)]
+    assert told(jumps, elsewhere) == [("uncoalesced_access", True), ("redundant_traffic", True)]
+    assert told(moves) == [("redundant_traffic", True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import torch
 
 from grader.build import Build, build
 from grader.explain import Observation
-from grader.not_a_number import mark_of, with_origin
+from grader.explain.catalogue import has
+from grader.not_a_number import cause_of, mark_of, with_origin
 from grader.puzzle import Case, In, Out, Part, Scalar, Tolerance, Work, f32, i32
 from grader.record import record
 from grader.tools import default_tools
@@ -109,3 +111,18 @@ def test_an_instruction_that_is_in_no_line_of_the_file_changes_nothing() -> None
     nowhere = {"line": None, "op": "sub.f32", "block": [0, 0, 0], "thread": [0, 0, 0], "operands": ["inf", "inf"]}
     assert with_origin(seen, marked, [nowhere]) == seen
     assert with_origin(seen, marked, []) == seen
+
+
+@pytest.mark.parametrize(
+    ("operation", "operands", "cause"),
+    [
+        ("div.rn.f32", (inf, inf), "quotient"),
+        ("div.rn.f32", (0.0, 0.0), "zero_by_zero"),
+        ("sub.f32", (-inf, -inf), "infinities_below"),
+        ("add.f32", (inf, -inf), "infinities"),
+        ("fma.rn.f32", (0.0, inf, 1.0), "zero_times"),
+    ],
+)
+def test_causes_are_told_apart(operation: str, operands: tuple[float, ...], cause: str) -> None:
+    assert cause_of(operation, operands) == cause
+    assert has("not_a_number", "why", cause)

@@ -13,11 +13,13 @@ from grader.report import Surroundings, print_part, print_summary
 from grader.report.counts import beside_reference, costliest_line
 from grader.report.excerpt import excerpt
 from grader.verdict import (
+    BENCH_GROUP,
     CaseResult,
     Finding,
     FirstWrong,
     GoalResult,
     PartVerdict,
+    Sampled,
     Smallest,
     Stage,
     State,
@@ -106,6 +108,44 @@ def test_a_command_is_never_broken(width: int) -> None:
     text = shown(WRONG, width=width)
     for command in ("grader hint 2.3", "grader explain data_race", "grader check 2.3 --case M=65,N=33,K=17"):
         assert command in text
+
+
+def cases(*numbers: tuple[int, ...], names: str, group: str = "any", **more: Any) -> list[CaseResult]:
+    each = (dict(zip(names.split(), one, strict=True)) for one in numbers)
+    return [CaseResult("software", group, params, passed=True, **more) for params in each]
+
+
+def test_a_row_names_what_tells_cases_apart() -> None:
+    rates = [replace(case, params={**case.params, "lr": 0.5}) for case in cases((1, 7), (2, 7), names="n fixed")]
+    text = shown(replace(WRONG, cases=tuple(rates)), width=80)
+    assert "n = 1, 2 " in text
+    assert "fixed" not in text
+    other = replace(rates[1], params={**rates[1].params, "lr": 0.1})
+    assert "n = 1 (lr=0.5), 2 (lr=0.1)" in shown(replace(WRONG, cases=(rates[0], other)), width=100)
+    filled = [replace(rates[0], inputs={"a": "normal"}), replace(rates[1], inputs={"a": "small"})]
+    assert "1 (a normal), 2 (a small)" in shown(replace(WRONG, cases=tuple(filled)), width=100)
+    assert "normal" not in shown(replace(WRONG, cases=tuple(replace(one, inputs={"a": "normal"}) for one in filled)))
+
+
+def test_names_too_long_for_the_column_stand_above_it() -> None:
+    names = "batches queries keys dimensions"
+    text = shown(replace(WRONG, cases=tuple(cases((1, 2, 3, 4), (5, 6, 7, 8), names=names))), width=80)
+    assert f"✔ compiles     {names}" in text
+    assert "✔ any          1 2 3 4, 5 6 7 8" in text
+
+
+def test_a_size_that_was_not_run_or_shows_no_value_is_not_called_right() -> None:
+    bench = cases((9,), (9,), names="n", group=BENCH_GROUP, sampled=Sampled(0, 12))
+    passed = replace(WRONG, state=State.passed, findings=(), not_reached=())
+    text = shown(replace(passed, cases=tuple(bench)))
+    assert "– full size" in text
+    assert "none of 12 blocks" in text
+    assert "not run: a block takes too long" in text
+    some = [replace(one, sampled=Sampled(3, 12)) for one in bench]
+    assert "no fault seen" in shown(replace(passed, cases=tuple(some)))
+    compared = shown(replace(passed, cases=tuple(replace(one, checked=8) for one in some)))
+    assert "no fault seen" not in compared
+    assert "right" in compared
 
 
 def test_one_case_that_passes_is_no_part_that_has_passed() -> None:
@@ -317,6 +357,17 @@ def test_an_excerpt_leaves_out_what_lies_between_distant_lines() -> None:
 def test_an_excerpt_shows_no_characters_that_act_on_the_terminal() -> None:
     (_, line, _) = excerpt("\tint x; // \x1b[2J\x07", "a.cu", [(1, "here")], 80)
     assert line.plain == "  ▶ 1 │     int x; // [2J"
+
+
+def test_a_marked_line_that_is_too_long_goes_on_below() -> None:
+    long = "    float sum = first_of_them + second_of_them + third_of_them;"
+    rows = [row.plain for row in excerpt(f"{long}\n{long}", "a.cu", [(1, "here")], 40)]
+    assert [row for row in rows if "│" in row] == [
+        "  ▶ 1 │     float sum = first_of_them +",
+        "      │         second_of_them +",
+        "      │         third_of_them;",
+        "      │     └─ here",
+    ]
 
 
 def test_no_line_in_the_file_no_excerpt() -> None:

@@ -95,7 +95,7 @@ def _print_step(submission: Submission, case: str | None) -> None:
     from grader.explain import sentence
     from grader.op_list.planned import planned_ops
     from grader.op_list.translate import calls_of
-    from grader.report.step import print_step
+    from grader.report.plan_table import print_step
 
     located, plan = submission.located, _record(submission, case)
     part, chosen = located.part, _case(submission, case)

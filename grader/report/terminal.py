@@ -13,7 +13,7 @@ from rich.text import Text
 from grader.catalog import is_python, regions
 from grader.explain import sentence
 from grader.report.excerpt import excerpt
-from grader.report.steps import steps
+from grader.report.rows import steps
 from grader.verdict import Finding, PartVerdict, State, Used, Verdict
 
 if TYPE_CHECKING:

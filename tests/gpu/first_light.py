@@ -314,6 +314,7 @@ def about(commit: str | None) -> dict[str, Any]:
         "command": "python -m tests.gpu.first_light",
         "torch": torch.__version__,
         "cuda_bindings": _version("cuda-bindings"),
+        "nvcc": find_toolchain().version,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()}, {os.cpu_count()} cores",
         "method": "device events around the replay of a captured graph (or of its calls, 'stream'), L2 flushed before "
