@@ -37,7 +37,7 @@ def wmma(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
 def _fragment(lowering: FunctionLowering, instruction: ptx.Instruction) -> None:
     """`wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {…}, [p], stride`; a store names the address first."""
     _, verb, matrix, *parts = instruction.opcode.split(".")
-    kind, shape = parts[-1], next((part for part in parts if part in _SHAPES), "")
+    kind, shape = (parts or [""])[-1], next((part for part in parts if part in _SHAPES), "")
     layout = next((part for part in parts if part in ("row", "col")), "")
     space = next((part.partition("::")[0] for part in parts if part.partition("::")[0] in _SPACES), "generic")
     operands = list(instruction.operands)
