@@ -134,9 +134,31 @@ class GoalResult:
 
 
 @dataclass(frozen=True)
+class Rival:
+    """What was timed in turn with the learner's kernel: `name` is "reference", "pytorch", "compiled" or "ceiling", and
+    `what` says it in words. `times` is its time over the learner's, the median of the ratios of neighbouring turns with
+    its interval: above 1, the learner's is faster. `decision` says of the learner's kernel "faster", "slower" or "tie".
+    """
+
+    name: str
+    what: str
+    ms: float
+    interval_ms: tuple[float, float]
+    times: float
+    times_interval: tuple[float, float]
+    decision: str
+
+
+@dataclass(frozen=True)
 class Timing:
     """The bench case on a GPU: the median of `runs` replays and its 95 % interval, in milliseconds, and the bytes that
-    the case must at least move over that time, in 10**9 bytes a second.
+    the case must at least move over that time, in 10**9 bytes a second; its operations, in 10**12 a second.
+
+    `bound` is "memory", "compute" or "launch": what the limit is made of that `of_limit` is the share of (None where
+    nothing was measured to compare with). `medal` is "gold", "silver", "bronze" or None, against the reference.
+    `sensors` are the GPU's, in the middle of it; `slowed` says why the times are not the GPU's best, `refused` why they
+    cannot be true, None if all is well. `hashes` names what was timed by what: statement, source, reference, grader,
+    nvcc, driver, device.
     """
 
     device: str
@@ -145,6 +167,15 @@ class Timing:
     gb_per_s: float
     runs: int
     cold_l2: bool
+    tflop_per_s: float = 0.0
+    bound: str = "memory"
+    of_limit: float | None = None
+    medal: str | None = None
+    rivals: tuple[Rival, ...] = ()
+    sensors: Mapping[str, Any] = field(default_factory=dict)
+    slowed: str | None = None
+    refused: str | None = None
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
