@@ -40,6 +40,6 @@ def test_the_page_of_results_lists_it(file: Path) -> None:
 
 
 def test_every_replay_of_a_small_case_was_right() -> None:
-    for name in ("solutions", "solutions_7_8_9"):
+    for name in ("solutions", "solutions_7_8_9", "solutions_10"):
         for part in json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))["parts"]:
             assert part["right"] == part["replays"] > 0, part["label"]
