@@ -29,7 +29,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
-from typing import Any
+from typing import Any, Literal
 
 from grader.buffers import (
     Buffer,
@@ -196,7 +196,10 @@ class Part:
     reference. `headers` are files of the puzzle's folder that lie beside the source when it is compiled, as glob
     patterns: "runtime/*.hpp" can be included then, and a .cu among them is included ahead of the source (`prelude.py`);
     a part that uses this one gets them too. `beside` names parts that this one is to be better than; both are counted,
-    nothing is judged by it.
+    nothing is judged by it. `pytorch` is what one would write in PyTorch instead, which a kernel is timed beside: it
+    takes inputs and scalars by name and gives results as `reference` does, but tensors of the buffers' own types on the
+    GPU. An InOut buffer may be changed in place; None stands for a result that PyTorch does not give. Its docstring
+    names what of PyTorch it is. It is the reference where nothing else is said; None where PyTorch has no such thing.
     """
 
     name: str
@@ -220,6 +223,7 @@ class Part:
     uses: Sequence[str] = field(default=(), kw_only=True)
     headers: Sequence[str] = field(default=(), kw_only=True)
     beside: Beside | None = field(default=None, kw_only=True)
+    pytorch: Callable[..., Any] | Literal["reference"] | None = field(default="reference", kw_only=True)
 
     def __post_init__(self) -> None:
         names = [param.name for param in self.params]
@@ -231,7 +235,7 @@ class Part:
         for case in (*self.cases(), self.bench, *([self.far] if self.far is not None else []), *counted):
             self._check_case(case)
         mistaken = (mistake.reference for mistake in self.mistakes)
-        own = (self.reference, self.work, self.tolerance.absolute, self.tolerance.scale, self.valid)
+        own = (self.reference, self.work, self.tolerance.absolute, self.tolerance.scale, self.valid, self.pytorch)
         for function in (*own, *mistaken):
             if unknown := [name for name in _asked(function).values() if name not in names]:
                 raise PuzzleError(f"{self.name}: a function of it asks for {unknown[0]}, which is no parameter.")
@@ -265,6 +269,13 @@ class Part:
     def is_host(self) -> bool:
         """Whether the entry is host code alone."""
         return any(isinstance(param, HostOut) for param in self.params)
+
+    @property
+    def in_pytorch(self) -> Callable[..., Any] | None:
+        """What PyTorch is timed with; None where there is nothing to time, or nothing of PyTorch's."""
+        if self.is_host:
+            return None
+        return self.reference if isinstance(self.pytorch, str) else self.pytorch
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:

@@ -41,6 +41,12 @@ def layer_spread(A, B, bias, C, K, alpha, beta):
     return abs(alpha) * spread(A, B, K) + bias.abs() + (abs(beta) * C.abs() if beta else 0)
 
 
+def layer_in_pytorch(A, B, bias, C, alpha, beta, act):
+    """`addmm_`, `add_` and `relu_`, in C."""
+    C.addmm_(A, B, alpha=alpha, beta=beta).add_(bias)
+    return C.relu_() if act else C
+
+
 def work(M, N, K):
     return Work(bytes=4 * (M * K + K * N + M * N), flops=2 * M * N * K)
 
@@ -241,6 +247,7 @@ puzzle = Puzzle(
                 Scalar("act", i32),
             ],
             reference=layer,
+            pytorch=layer_in_pytorch,
             sampled=lambda at, i, j: (at.A[i, :], at.B[:, j], at.bias[j], at.C[i, j]),
             groups={
                 "bias": layers((128, 128, 8), (32, 48, 16)),

@@ -25,6 +25,11 @@ def turned(in_):
     return in_.T
 
 
+def turned_in_memory(in_):
+    """`in.T.contiguous()`."""
+    return in_.T.contiguous()
+
+
 def element(at, i, j):
     return at.in_[j, i]
 
@@ -80,6 +85,7 @@ puzzle = Puzzle(
             "transpose_naive",
             params=PARAMS,
             reference=turned,
+            pytorch=turned_in_memory,
             sampled=element,
             groups=GROUPS,
             bench=BENCH,
@@ -91,6 +97,7 @@ puzzle = Puzzle(
             "transpose_tiled",
             params=PARAMS,
             reference=turned,
+            pytorch=turned_in_memory,
             sampled=element,
             groups=GROUPS,
             bench=BENCH,
@@ -103,6 +110,7 @@ puzzle = Puzzle(
             "transpose_padded",
             params=PARAMS,
             reference=turned,
+            pytorch=turned_in_memory,
             sampled=element,
             groups=GROUPS,
             bench=BENCH,
@@ -115,6 +123,7 @@ puzzle = Puzzle(
             "transpose_swizzled",
             params=PARAMS,
             reference=turned,
+            pytorch=turned_in_memory,
             sampled=element,
             groups=GROUPS,
             bench=BENCH,
@@ -128,6 +137,7 @@ puzzle = Puzzle(
             extra=True,
             params=PARAMS,
             reference=turned,
+            pytorch=turned_in_memory,
             sampled=element,
             groups=QUADS,
             bench=BENCH,

@@ -21,6 +21,13 @@ def product(A, B):
     return A @ B
 
 
+def product_in_floats(A, B):
+    """`mm` with `out_dtype=torch.float32`."""
+    import torch  # not for those who only list puzzles
+
+    return torch.mm(A, B, out_dtype=torch.float32)
+
+
 def magnitudes(A, B):
     return A.abs() @ B.abs()
 
@@ -50,6 +57,7 @@ puzzle = Puzzle(
             "wmma_one_tile",
             params=[In("A", f16, 16, 16), In("B", f16, 16, 16), Out("C", f32, 16, 16)],
             reference=product,
+            pytorch=product_in_floats,
             sampled=row_and_column,
             groups={
                 "whole numbers": [Case(inputs={"A": "integers", "B": "integers"})],
@@ -65,6 +73,7 @@ puzzle = Puzzle(
             "gemm_wmma",
             params=params(f16),
             reference=product,
+            pytorch=product_in_floats,
             sampled=row_and_column,
             groups={
                 "one tile": sizes((16, 16, 16)),
@@ -83,6 +92,7 @@ puzzle = Puzzle(
             "gemm_wmma_block",
             params=params(f16),
             reference=product,
+            pytorch=product_in_floats,
             sampled=row_and_column,
             groups={
                 "one block": sizes((128, 128, 32), (128, 128, 96)),
@@ -101,6 +111,7 @@ puzzle = Puzzle(
             "gemm_wmma_any",
             params=params(f16),
             reference=product,
+            pytorch=product_in_floats,
             sampled=row_and_column,
             groups={
                 "whole tiles": sizes((128, 128, 32), (16, 16, 16)),
@@ -123,6 +134,7 @@ puzzle = Puzzle(
             "gemm_wmma_bf16",
             params=params(bf16),
             reference=product,
+            pytorch=product_in_floats,
             sampled=row_and_column,
             groups={
                 "one tile": sizes((16, 16, 16)),

@@ -19,6 +19,8 @@ from grader.puzzle import (
     i32,
 )
 
+from . import pytorch
+
 HELD = 16_384  # floats that a block of 1,024 threads holds in registers, 16 a thread
 EPS = 1e-5
 SIZES = [Scalar("rows", i32), Scalar("cols", i32), Scalar("eps", f32)]
@@ -276,6 +278,7 @@ puzzle = Puzzle(
             "rmsnorm_naive",
             params=[*forward(f32), *SIZES],
             reference=rmsnorm,
+            pytorch=pytorch.rmsnorm,
             sampled=row_and_weights,
             groups={
                 "a row": shapes((1, 64), (1, 1000)),
@@ -297,6 +300,7 @@ puzzle = Puzzle(
             "rmsnorm",
             params=[*forward(f32), *SIZES],
             reference=rmsnorm,
+            pytorch=pytorch.rmsnorm,
             sampled=row_and_weights,
             groups=FORWARD,
             bench=FULL,
@@ -312,6 +316,7 @@ puzzle = Puzzle(
             "rmsnorm_vec",
             params=[*forward(f32), *SIZES],
             reference=rmsnorm,
+            pytorch=pytorch.rmsnorm,
             sampled=row_and_weights,
             groups={
                 "whole float4s": shapes((4, 512), (2, 1024), (9, 4)),
@@ -339,6 +344,7 @@ puzzle = Puzzle(
             "rmsnorm_f16",
             params=[*forward(f16), *SIZES],
             reference=rmsnorm,
+            pytorch=pytorch.rmsnorm,
             sampled=row_and_weights,
             groups={
                 **NARROW,
@@ -358,6 +364,7 @@ puzzle = Puzzle(
             "rmsnorm_backward_dx",
             params=[X, W, DY, DX, *SIZES],
             reference=lambda x, w, dy, eps: gradients(x, w, dy, eps)[0],
+            pytorch=pytorch.gradient_by_x,
             sampled=lambda at, i, _: (at.x[i, :], at.w[:], at.dy[i, :]),
             groups={
                 **BACKWARD,
@@ -377,6 +384,7 @@ puzzle = Puzzle(
             "rmsnorm_backward",
             params=[X, W, DY, DX, Out("dw", f32, "cols"), Workspace("workspace", f32, 256, "cols"), *SIZES],
             reference=gradients,
+            pytorch=pytorch.gradients,
             groups={
                 **BACKWARD,
                 "many rows": shapes((257, 65), (1021, 40), (3001, 5)),
@@ -395,6 +403,7 @@ puzzle = Puzzle(
             "rmsnorm_bf16",
             params=[*forward(bf16), *SIZES],
             reference=rmsnorm,
+            pytorch=pytorch.rmsnorm,
             sampled=row_and_weights,
             groups={
                 **NARROW,

@@ -22,6 +22,7 @@ from grader.puzzle import (
 )
 from grader.python_part import PythonPart, Source
 
+from . import pytorch
 from .backward import (
     CHAIN,
     GRADIENTS,
@@ -82,6 +83,7 @@ LAYERNORM = Part(
     "layernorm",
     params=[X, GAMMA, BETA, matrix(Out, "y"), MEAN, RSTD, ROWS, COLS, EPSILON],
     reference=layernorm,
+    pytorch=pytorch.layernorm,
     sampled=lambda at, i, _: (at.x[i, :], at.gamma[:], at.beta[:]),
     groups={
         "a block wide": shapes((4, 512), (2, 1024)),
@@ -138,6 +140,7 @@ LAYERNORM_LINEAR_UNFUSED = Part(
     "layernorm_linear_unfused",
     params=[X, GAMMA, BETA, *WEIGHTS, Y, MEAN, RSTD, matrix(Out, "normed"), ROWS, COLS, OUT_FEATURES, EPSILON],
     reference=step_by_step(layernorm),
+    pytorch=pytorch.step_by_step,
     groups=LAYERS,
     bench=BENCH,
     work=lambda rows, cols, out_features: Work(
@@ -155,6 +158,7 @@ LAYERNORM_LINEAR = Part(
     "layernorm_linear",
     params=[X, GAMMA, BETA, *WEIGHTS, Y, MEAN, RSTD, ROWS, COLS, OUT_FEATURES, EPSILON],
     reference=fused(layernorm),
+    pytorch=pytorch.layernorm_linear,
     sampled=lambda at, i, j: (at.x[i, :], at.gamma[:], at.beta[:], at.W[j, :], at.bias[j]),
     groups=LAYERS,
     bench=BENCH,
@@ -235,6 +239,7 @@ LAYERNORM_BACKWARD = Part(
         COLS,
     ],
     reference=gradients,
+    pytorch=pytorch.gradients,
     groups={
         "a block wide": back_shapes((4, 512), (2, 1024)),
         "any width": back_shapes((3, 513), (9, 33), (300, 7), (7, 1), (5, 2), (3, 1021)),
@@ -280,6 +285,7 @@ LAYERNORM_LINEAR_BACKWARD = Part(
     ],
     uses=("linear_backward", "layernorm_backward"),
     reference=all_gradients,
+    pytorch=pytorch.all_gradients,
     groups={
         "square": back_layers((64, 64, 64)),
         "any size": back_layers((33, 65, 130), (130, 3, 40), (7, 129, 5), (5, 300, 9), (1, 1, 1)),
@@ -359,6 +365,7 @@ LAYERNORM_LINEAR_F16 = Part(
         EPSILON,
     ],
     reference=fused(layernorm),
+    pytorch=pytorch.layernorm_linear,
     groups=HALF_CASES,
     bench=Case(rows=1 << 16, cols=1024, out_features=1024, eps=EPS),
     far=LAYERNORM_LINEAR.far,

@@ -4,6 +4,7 @@ from grader.goals import coalesced, local_memory, reads_at_most, tensor_cores, w
 from grader.launch_goals import shared_memory
 from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
+from . import pytorch
 from .mistakes import IN_HALF, MASKING, OF_GRADIENTS, OF_LSE, RESCALING, TAIL, WEIGHTING, as_in
 from .reference import (
     TILE,
@@ -91,6 +92,7 @@ puzzle = Puzzle(
                 *LENGTHS,
             ],
             reference=attention,
+            pytorch=pytorch.attention,
             sampled=lambda at, b, i, c: (at.q[b, i, :], at.k[b, :, :], at.v[b, :, c]),
             groups={
                 "a square": attend((1, 32, 32, 32), (2, 64, 64, 64)),
@@ -179,6 +181,7 @@ puzzle = Puzzle(
                 *ROW_SIZES,
             ],
             reference=of_row(attention_and_lse),
+            pytorch=pytorch.attention_of_a_row,
             sampled=lambda at, b, c: (at.q[b, :], at.k[b, :, :], at.v[b, :, c]),
             groups={
                 "whole warps": rows((4, 32, 32), (8, 64, 128)),
@@ -218,6 +221,7 @@ puzzle = Puzzle(
                 *LENGTHS,
             ],
             reference=by_head(attention_and_lse),
+            pytorch=pytorch.attention_without_lse,
             sampled=lambda at, b, i, c: (at.q[b, i, :], at.k[b, :, :], at.v[b, :, c]),
             groups={
                 "full tiles": attend((1, 32, 32, 64), (2, 64, 64, 128)),
@@ -259,6 +263,7 @@ puzzle = Puzzle(
             "flash_attention",
             params=[*operands(f16), Out("o", f16, "bh", "q_len", "d"), Out("lse", f32, "bh", "q_len"), *LENGTHS],
             reference=by_head(attention_and_lse),
+            pytorch=pytorch.attention_without_lse,
             sampled=lambda at, b, i, c: (at.q[b, i, :], at.k[b, :, :], at.v[b, :, c]),
             groups={
                 "full tiles": attend((1, 64, 64, 64), (1, 128, 192, 128), (5, 128, 64, 64)),
@@ -299,6 +304,7 @@ puzzle = Puzzle(
                 *ROW_SIZES,
             ],
             reference=of_row(by_head(attention_and_lse)),
+            pytorch=pytorch.attention_of_a_row,
             groups={
                 "many keys": rows((1, 2048, 64), (1, 12_800, 128)),
                 "all keys alike": rows((1, 12_800, 128), scale=0.0, inputs={"v": "large_offset"}),
@@ -350,6 +356,7 @@ puzzle = Puzzle(
                 "lse": lambda q, k, scale, causal: scaled_scores(q, k, scale, causal).logsumexp(2),
             },
             reference=gradients,
+            pytorch=pytorch.gradients,
             groups={
                 "full tiles": attend((1, 32, 32, 32), (2, 64, 64, 64)),
                 "large scores": [

@@ -155,6 +155,17 @@ def parameters(dtype):
     return [InOut("w", dtype, "n"), In("g", dtype, "n"), Scalar("lr", f32), Scalar("n", i32)]
 
 
+def stepped_in_place(w, g, lr):
+    """`sub_`."""
+    return w.sub_(g, alpha=lr)
+
+
+def moved_in_place(w, g, velocity, lr, momentum, weight_decay):
+    """`mul_`, `add_` and `sub_`."""
+    velocity.mul_(momentum).add_(g).add_(w, alpha=weight_decay)
+    return w.sub_(velocity, alpha=lr), velocity
+
+
 def elements(at, i):
     return at.w[i], at.g[i]
 
@@ -189,6 +200,7 @@ puzzle = Puzzle(
             "sgd_f32",
             params=parameters(f32),
             reference=stepped,
+            pytorch=stepped_in_place,
             sampled=elements,
             groups={
                 "full blocks": sizes(256, 1024, 65_536),
@@ -214,6 +226,7 @@ puzzle = Puzzle(
             "sgd_f16",
             params=parameters(f16),
             reference=stepped,
+            pytorch=stepped_in_place,
             sampled=elements,
             groups={
                 "full blocks": whole_numbers(1024, 2048, 65_536),
@@ -235,6 +248,7 @@ puzzle = Puzzle(
             "sgd_f16_half2",
             params=parameters(f16),
             reference=stepped,
+            pytorch=stepped_in_place,
             sampled=elements,
             groups={
                 "full blocks": whole_numbers(2048, 65_536),
@@ -257,6 +271,7 @@ puzzle = Puzzle(
             "sgd_step",
             params=[*parameters(BY_DTYPE), DTYPE],
             reference=stepped,
+            pytorch=stepped_in_place,
             sampled=elements,
             groups={
                 "f32": [
@@ -299,6 +314,7 @@ puzzle = Puzzle(
                 DTYPE,
             ],
             reference=stepped_with_momentum,
+            pytorch=moved_in_place,
             groups={
                 "first step": [
                     *with_momentum(1024, **FIRST_STEP),

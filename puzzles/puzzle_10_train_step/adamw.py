@@ -29,6 +29,16 @@ def stepped(w, g, m, v, lr, beta1, beta2, eps, weight_decay, step):
     return w - lr * weight_decay * w - lr * mean / (square.sqrt() + eps), m, v
 
 
+def stepped_in_place(w, g, m, v, lr, beta1, beta2, eps, weight_decay, step):
+    """`lerp_`, `addcmul_`, `addcdiv` and `sub_`."""
+    g = g.float()
+    m.lerp_(g, 1 - beta1)
+    v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+    mean, square = corrected(m, v, beta1, beta2, step)
+    moved = (weight_decay * w).addcdiv(mean, square.sqrt_().add_(eps))
+    return w.sub_(moved, alpha=lr), m, v
+
+
 # ---- tolerance ----
 
 
@@ -132,6 +142,7 @@ ADAMW = Part(
         Scalar("dtype", i32),
     ],
     reference=stepped,
+    pytorch=stepped_in_place,
     sampled=lambda at, i: (at.w[i], at.g[i], at.m[i], at.v[i]),
     groups={
         "first step": both(1024, step=1, inputs=FIRST_STEP),

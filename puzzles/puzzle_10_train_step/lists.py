@@ -9,6 +9,7 @@ from grader.launch_goals import kernels_only, variants_chosen
 from grader.list_part import ListPart, Question, ReadingPart
 from grader.puzzle import Case, DTypeBy, In, InOut, Out, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
+from . import pytorch
 from .mistakes import LR, MISTAKES, MISTAKES_OF_TWO_LAYERS
 from .training import linear_bounds, linear_values, loss, mlp_bounds, mlp_values, trained_bounds, trained_values
 
@@ -173,6 +174,7 @@ BACKWARD_LINEAR = ListPart(
         *LINEAR_SIZES,
     ],
     reference=linear_values,
+    pytorch=pytorch.linear_step,
     groups={
         "one of each": [linear(1, 1, 1), linear(4, 3, 2)],
         "f32": [linear(64, 32, 16), linear(33, 17, 5), linear(7, 65, 31)],
@@ -205,6 +207,7 @@ BACKWARD_MLP = ListPart(
         Scalar("dtype", i32),
     ],
     reference=mlp_values,
+    pytorch=pytorch.mlp_step,
     groups={
         "small": [mlp(4, 3, 5, 2), mlp(1, 1, 1, 1)],
         "f32": [mlp(64, 32, 48, 16), mlp(33, 17, 21, 5)],
@@ -238,6 +241,7 @@ TRAIN_STEP = ListPart(
         Scalar("dtype", i32),
     ],
     reference=trained_values,
+    pytorch=pytorch.trained,
     groups={
         "one step": [training(4, 3, 5, 2, steps=1), training(33, 17, 21, 5, steps=1)],
         "one step in f16": [training(16, 8, 12, 4, F16, steps=1), training(33, 17, 21, 5, F16, steps=1)],

@@ -5,6 +5,7 @@ from grader.goals import coalesced
 from grader.launch_goals import kernel_chosen, kernels_only
 from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, f16, f32, i32
 
+from . import pytorch
 from .adamw import ADAMW
 from .lists import BACKWARD_LINEAR, BACKWARD_MLP, READ_PLAN, TRAIN_STEP
 
@@ -223,6 +224,7 @@ puzzle = Puzzle(
                 DTYPE,
             ],
             reference=mean_squared_gradient,
+            pytorch=pytorch.mean_squared_gradient,
             sampled=lambda at, i, j: (at.y[i, j], at.target[i, j]),
             groups={
                 "full blocks": matrices((16, 64), (32, 256)),
@@ -253,6 +255,7 @@ puzzle = Puzzle(
             "relu_bwd",
             params=[In("dy", BY_DTYPE, "n"), In("x", BY_DTYPE, "n"), Out("dx", BY_DTYPE, "n"), N, DTYPE],
             reference=through_relu,
+            pytorch=pytorch.through_relu,
             sampled=lambda at, i: (at.dy[i], at.x[i]),
             groups={
                 "full blocks": vectors(1024, 4096),
@@ -331,6 +334,7 @@ puzzle = Puzzle(
                 DTYPE,
             ],
             reference=stepped,
+            pytorch=pytorch.stepped,
             groups={
                 "f16 even": [
                     *updates(1024, 2, 258, 2046, 2050, dtype=F16),
