@@ -17,7 +17,8 @@ LEAST_HINT = 20  # characters: less says nothing
 LEAST_WRONG_KERNELS = 3
 MOST_LINES, MOST_LINES_TO_WRITE, MOST_LINES_IN_LARGE_PUZZLES = 80, 25, 40
 LARGE_PUZZLES = (7, 8)
-_BESIDE = re.compile(r"^from \.(\w+) import", re.MULTILINE)  # what puzzle.py takes from its folder
+# What puzzle.py takes from its folder: `from .reference import gradients`, `from . import pytorch`.
+_BESIDE = re.compile(r"^from \.(?:(\w+) import| import (\w+)$)", re.MULTILINE)
 _PAGES = {"puzzle.py", "hints.md", "README.md"}
 _LEFT_BY_TOOLS = (".bak", ".pyc", "")
 
@@ -63,9 +64,10 @@ def stray_files(puzzle: LocatedPuzzle) -> Iterator[Problem]:
 
 def _imported(folder: Path, name: str) -> Iterator[str]:
     """The files of the folder that this one imports, and those that they import."""
-    for beside in _BESIDE.findall((folder / name).read_text(encoding="utf-8")):
-        yield f"{beside}.py"
-        yield from _imported(folder, f"{beside}.py")
+    for taken_from, taken in _BESIDE.findall((folder / name).read_text(encoding="utf-8")):
+        beside = f"{taken_from or taken}.py"
+        yield beside
+        yield from _imported(folder, beside)
 
 
 def regions_of(part: Located) -> Iterator[Problem]:
