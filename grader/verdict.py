@@ -150,6 +150,18 @@ class Rival:
 
 
 @dataclass(frozen=True)
+class Bottleneck:
+    """What was counted that holds a kernel back: its `kind`, what was `seen` in a sentence, and the `advice` that comes
+    of it; either may be "". `line` is there where one line decides it.
+    """
+
+    kind: str
+    seen: str
+    advice: str
+    line: int | None = None
+
+
+@dataclass(frozen=True)
 class Timing:
     """The bench case on a GPU: the median of `runs` replays and its 95 % interval, in milliseconds, and the bytes that
     the case must at least move over that time, in 10**9 bytes a second; its operations, in 10**12 a second.
@@ -175,6 +187,7 @@ class Timing:
     sensors: Mapping[str, Any] = field(default_factory=dict)
     slowed: str | None = None
     refused: str | None = None
+    bottleneck: Bottleneck | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
 
 

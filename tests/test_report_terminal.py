@@ -23,7 +23,6 @@ from grader.verdict import (
     Smallest,
     Stage,
     State,
-    Timing,
     Verdict,
 )
 
@@ -373,10 +372,3 @@ def test_a_marked_line_that_is_too_long_goes_on_below() -> None:
 def test_no_line_in_the_file_no_excerpt() -> None:
     assert excerpt("", "a.cu", [(5, "x")], 80) == []
     assert excerpt("x", "a.cu", [], 80) == []
-
-
-def test_a_time_is_shown_with_its_spread() -> None:
-    timing = Timing("NVIDIA H200", ms=0.7358, interval_ms=(0.7351, 0.7366), gb_per_s=4378.0, runs=40, cold_l2=True)
-    text = shown(replace(WRONG, state=State.passed, device="NVIDIA H200", findings=(), timing=timing), width=200)
-    assert "0.7358 ms, 4,378 GB/s: the median of 40 runs at full size" in text
-    assert "gemm_tiled · NVIDIA H200" in text

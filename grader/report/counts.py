@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from grader.bottleneck import costliest_access
 from grader.explain import sentence
 
-_WASTE = 2
-_UNITS = {
-    "global_load": "sectors",
-    "global_store": "sectors",
-    "shared_load": "wavefronts",
-    "shared_store": "wavefronts",
-}
 _SECTORS = "memory_l2_theoretical_sectors_global"
 _EXCESS = "derived__memory_l1_wavefronts_shared_excessive"
 _SAME = 0.005  # what is closer is the same: the ends of a case weigh as much
@@ -36,35 +30,14 @@ def beside_reference(counters: Mapping[str, Any], reference: Mapping[str, Any]) 
 
 
 def costliest_line(counters: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
-    """What a right part still pays for: the access that takes most sectors or passes for what it needs.
-
-    "" where no line takes more than twice what it needs, as written and as compiled: a row that begins inside a sector
-    is no waste. "" too where such an access of the reference takes as much.
+    """What a right part still pays for: the access that takes most sectors or passes for what it needs; "" where none
+    takes too many.
     """
-    shares = _shares(counters)
-    least, line, access, counts = max(shares, key=lambda each: each[0], default=(0.0, "", "", {}))
-    if least <= max([_WASTE, *(share for share, _, other, _ in _shares(reference) if other == access)]):
+    costly = costliest_access(counters, reference)
+    if costly is None:
         return ""
-    fewest = counts[f"{access}_{_UNITS[access]}_ideal"] / counts[f"{access}_requests"]
-    facts = {"line": line, "taken": f"{_share(counts, access) * fewest:.3g}", "fewest": f"{fewest:.3g}"}
-    return sentence("verdict", f"costs_{access}", facts=facts)
-
-
-def _shares(counters: Mapping[str, Any]) -> list[tuple[float, str, str, Mapping[str, Any]]]:
-    """Of each line and access: how many times what it needs it takes at least, the line, the access, and its counts."""
-    return [
-        (min(_share(counts, access), _share(counts.get("compiled", counts), access)), line, access, counts)
-        for line, counts in counters.get("lines", {}).items()
-        for access in _UNITS
-        if _share(counts, access)
-    ]
-
-
-def _share(counts: Mapping[str, Any], access: str) -> float:
-    """How many times what it needs an access takes; 0 where there is no such access."""
-    unit = _UNITS[access]
-    fewest = counts.get(f"{access}_{unit}_ideal", 0)
-    return counts[f"{access}_{unit}"] / fewest if fewest else 0.0
+    facts = {"line": costly.line, "taken": f"{costly.taken:.3g}", "fewest": f"{costly.fewest:.3g}"}
+    return sentence("verdict", f"costs_{costly.access}", facts=facts)
 
 
 def _totals(counters: Mapping[str, Any]) -> dict[str, int]:

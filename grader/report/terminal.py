@@ -96,7 +96,7 @@ def print_part(console: Console, part: PartVerdict, around: Surroundings) -> Non
         labelled(console, _say("sizes"), part.smallest.sentence, width)
     if not around.is_solution:
         _print_counters(console, part, width)
-    _print_timing(console, part, width)
+    _print_timing(console, part, around, width)
     if part.comparison is not None:
         from grader.report.beside import comparison_table
 
@@ -191,7 +191,7 @@ def _print_counters(console: Console, part: PartVerdict, width: int) -> None:
     from grader.report.counts import beside_reference, costliest_line
 
     told = []
-    if part.state is State.passed:
+    if part.state is State.passed and part.timing is None:  # else the bottleneck is told
         told.append(costliest_line(part.counters, part.reference_counters))
     if part.state in (State.passed, State.goal_open):
         told.append(beside_reference(part.counters, part.reference_counters))
@@ -199,12 +199,34 @@ def _print_counters(console: Console, part: PartVerdict, width: int) -> None:
         prose(console, sentence_told, width)
 
 
-def _print_timing(console: Console, part: PartVerdict, width: int) -> None:
-    if part.timing is None:
+def _print_timing(console: Console, part: PartVerdict, around: Surroundings, width: int) -> None:
+    """How fast it is beside others, the medal, and what holds it back."""
+    from grader.report import timing as told
+
+    timing = part.timing
+    if timing is None:
         return
-    low, high = part.timing.interval_ms
-    facts = {"ms": f"{part.timing.ms:.4g}", "low": f"{low:.4g}", "high": f"{high:.4g}", "runs": part.timing.runs}
-    prose(console, _say("timing", **facts, bandwidth=f"{part.timing.gb_per_s:,.0f}"), width)
+    if timing.refused is not None:
+        prose(console, sentence("timing", "refused", facts={"reason": timing.refused}), width)
+        return
+    console.print()
+    heading = sentence("timing", "heading", facts={"device": timing.device})
+    labelled(console, sentence("timing", "speed"), heading, width)
+    console.print()
+    for line in told.bars(timing, width, is_solution=around.is_solution):
+        put_line(console, line)
+    console.print()
+    _wrapped(console, Text("  "), Text(told.medians(timing), style="dim"), width)
+    if part.state is State.passed and (medal := told.medal_told(timing)):
+        labelled(console, sentence("timing", "medal"), medal, width, told.MEDAL_STYLES.get(timing.medal or "", ""))
+    held = timing.bottleneck
+    for key, words in (
+        ("bound", told.bound_told(timing)),
+        ("seen", held.seen if held is not None else ""),
+        ("advice", held.advice if held is not None else ""),
+    ):
+        if words:
+            labelled(console, sentence("timing", key), words, width)
 
 
 # ---- outcome --------------------------------------------------------------------------------------------------------
@@ -214,6 +236,8 @@ def _outcome(part: PartVerdict, around: Surroundings, width: int) -> Text:
     passes = part.state is State.passed and around.one_case
     headline = _say("one_case" if passes else "state_goal_open" if part.state is State.goal_open else part.state)
     notes, count = [headline], len(part.findings)
+    if part.state is State.passed and part.timing is not None and part.timing.medal and part.timing.refused is None:
+        notes.append(sentence("timing", f"outcome_{part.timing.medal}"))
     open_goals = sum(not goal.reached for goal in part.goals)
     if part.state is State.wrong:
         notes.append(_say("faults_one") if count == 1 else _say("faults", count=count))
