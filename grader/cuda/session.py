@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from grader.cache import ToolMissing
+from grader.cuda.addresses import ARENA_BYTES, PLACES, Place
 from grader.cuda.driver import FAULTS, DeviceFacts
 from grader.cuda.timing import Times
 from grader.puzzle import Case, Part, buffer_bytes
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 START_SECONDS = 60.0  # the first context on a cold machine takes seconds
 RUN_SECONDS = 20.0
 _SECONDS_A_BYTE = 1 / 50e6  # the slowest pipe that is still waited for
-ARENA_BYTES = 1 << 32
-_FIRST_HINT = 0x2000_0000_0000  # far from where libraries are loaded, here and in the recorder
-_BETWEEN_HINTS = 1 << 37
 _PRINTED = 16_384  # bytes
 _ROOT = Path(__file__).parents[2]
 _COMMAND = (sys.executable, "-m", "grader.cuda.replay")
@@ -58,14 +56,22 @@ class ReplayFailed(Exception):
 class RealGPU:
     """A GPU for the cases of one part, whose buffers get addresses that stay the same from case to case.
 
-    `seconds` is how long a replay may take. Raises `ReplayFailed`.
+    `seconds` is how long a replay may take; `place` is where the driver is asked for addresses. Raises `ReplayFailed`.
     """
 
-    def __init__(self, part: Part, *, seconds: float = RUN_SECONDS, command: tuple[str, ...] = _COMMAND) -> None:
+    def __init__(
+        self,
+        part: Part,
+        *,
+        seconds: float = RUN_SECONDS,
+        place: Place = PLACES[0],
+        command: tuple[str, ...] = _COMMAND,
+    ) -> None:
         cases = (*part.cases(), part.bench)
         self._sizes = [max(buffer_bytes(buffer, case.params) for case in cases) for buffer in part.buffers]
         self._part = part
         self._seconds = seconds
+        self._place = place
         self._command = command
         self._child: _Child | None = None
         self._facts: DeviceFacts | None = None
@@ -180,8 +186,7 @@ class RealGPU:
             return
         self.start()
         assert self.device is not None  # its word comes first
-        count = len(self._sizes)
-        hints = [_FIRST_HINT + number * _BETWEEN_HINTS for number in range(count + 1)]
+        hints = self._place.hints(len(self._sizes) + 1)
         answer = self._ask(
             {"do": "reserve", "sizes": self._sizes, "hints": hints, "arena": ARENA_BYTES}, seconds=START_SECONDS
         )
