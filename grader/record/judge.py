@@ -29,8 +29,9 @@ from grader.record.findings import (
     timeout_finding,
     unsupported_finding,
 )
+from grader.record.fit import check_fit
 from grader.record.limits import Refusal, cooperative_refusal, judge
-from grader.record.operations import Allocation, Launch, SymbolCopy, SymbolUpload, check_operations
+from grader.record.operations import check_operations
 from grader.record.parameters import bytes_read
 from grader.record.protocol import Event, Forgery, RecordedCall, Transcript
 from grader.record.request import EntryCall
@@ -72,15 +73,7 @@ class Judge:
         addresses = layout.second if second else layout.first
         sizes = (int(buffer.value) for buffer in self._call.buffers)
         check_operations(operations, [(start, start + size) for start, size in zip(addresses, sizes, strict=True)])
-        for operation in operations:
-            if isinstance(operation, Launch):
-                self._check_launch(operation)
-            elif isinstance(operation, SymbolCopy | SymbolUpload):
-                self._check_symbol(operation)
-            elif isinstance(operation, Allocation):
-                offset = operation.address - layout.arenas[second]
-                if not 0 <= offset <= layout.arena_bytes - operation.bytes:
-                    raise Forgery("an allocation outside its range")
+        check_fit(operations, self._build, self._device, (layout.arenas[second], layout.arena_bytes))
 
     def _all(self, transcript: Transcript, finished: cage.Finished) -> Iterator[HostFinding]:
         yield from self._of_events(transcript.loading, second=False)
@@ -126,29 +119,6 @@ class Judge:
         if refusal is None or refusal.code != fields["code"]:
             raise Forgery("a launch refused for no reason")
         return refusal
-
-    def _check_launch(self, launch: Launch) -> None:
-        kernel = self._build.kernels.get(launch.kernel)
-        if kernel is None:
-            raise Forgery("a launch of no kernel")
-        places = zip(kernel.parameter_offsets, kernel.parameter_sizes, strict=True)
-        size = max((offset + size for offset, size in places), default=0)
-        room = self._device.shared_per_block_optin - kernel.static_shared
-        refusal = judge(
-            kernel,
-            self._device,
-            grid=launch.grid,
-            block=launch.block,
-            shared=launch.shared,
-            max_dynamic_shared=launch.max_dynamic_shared,
-        )
-        if refusal is not None or len(launch.parameters) != size or launch.max_dynamic_shared > room:
-            raise Forgery("a launch that the runtime would have refused")
-
-    def _check_symbol(self, operation: SymbolCopy | SymbolUpload) -> None:
-        size = operation.bytes if isinstance(operation, SymbolCopy) else len(operation.payload)
-        if operation.offset + size > self._build.variables.get(operation.symbol, -1):
-            raise Forgery("a copy to what is no variable of the module, or past its end")
 
     def _of_ending(self, ending: Event | None, finished: cage.Finished) -> Iterator[HostFinding]:
         code = finished.returncode
