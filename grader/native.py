@@ -23,7 +23,7 @@ from typing import Literal
 from grader.cache import ToolMissing, cache_root, content_key, entry, mark_used, trim
 from grader.toolchain import Toolchain, find_toolchain
 
-Library = Literal["runtime", "software", "forward", "recorder", "machine", "confinement"]
+Library = Literal["runtime", "software", "forward", "recorder", "machine", "confinement", "occupancy"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _FORMAT = "1"
@@ -102,6 +102,7 @@ def _recipes() -> dict[Library, Callable[[Toolchain], Recipe]]:
         "recorder": _recorder,
         "machine": _machine,
         "confinement": _confinement,
+        "occupancy": _occupancy,
     }
 
 
@@ -197,6 +198,18 @@ def _confinement(_toolchain: Toolchain) -> Recipe:
         directory=_PACKAGE / "cage",
         sources=("confine.cpp",),
         compile_flags=(*_COMMON, "-O2", "-fPIC"),
+        link_flags=("-shared", "-Wl,--no-undefined"),
+    )
+
+
+def _occupancy(toolchain: Toolchain) -> Recipe:
+    """NVIDIA's occupancy calculator, which is a header of the toolkit, as a library."""
+    return Recipe(
+        name="occupancy",
+        output="libgrader_occupancy.so",
+        directory=_PACKAGE / "cuda",
+        sources=("occupancy.cpp",),
+        compile_flags=(*_COMMON, "-O2", "-fPIC", *_headers(toolchain)),
         link_flags=("-shared", "-Wl,--no-undefined"),
     )
 
