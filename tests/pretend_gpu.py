@@ -71,7 +71,7 @@ class PretendDriver:
         return Status.CUDA_SUCCESS, b"Pretended GPU\0\0\0"
 
     def cuDeviceGetAttribute(self, name: str, _: int) -> tuple[Any, ...]:
-        known = {"MAJOR": 9, "MINOR": 0, "COUNT": 4, "SIZE": 1 << 10}
+        known = {"MAJOR": 9, "MINOR": 0, "COUNT": 4, "SIZE": 1 << 10, "RATE": 0, "WIDTH": 0}
         return Status.CUDA_SUCCESS, known[name.rsplit("_", 1)[1]]
 
     def cuDeviceTotalMem(self, _: int) -> tuple[Any, ...]:

@@ -57,7 +57,8 @@ class DriverError(Exception):
 @dataclass(frozen=True)
 class DeviceFacts:
     """The GPU. `target` is its compute capability times ten, `driver` the CUDA version that its driver knows, times
-    1000 (13000); memory and L2 in bytes. `uuid` is as nvidia-smi writes it.
+    1000 (13000); memory and L2 in bytes. `uuid` is as nvidia-smi writes it. Clocks are the highest, of multiprocessors
+    and of memory, in kHz, `bus_bits` the memory's width; 0 where the driver does not say.
     """
 
     name: str
@@ -67,6 +68,9 @@ class DeviceFacts:
     memory_bytes: int
     driver: int
     uuid: str
+    clock_khz: int = 0
+    memory_khz: int = 0
+    bus_bits: int = 0
 
 
 class Driver:
@@ -99,6 +103,9 @@ class Driver:
             memory_bytes=int(self.call("cuDeviceTotalMem", self.device)),
             driver=int(self.call("cuDriverGetVersion")),
             uuid=f"GPU-{uuid.UUID(bytes=bytes(self.call('cuDeviceGetUuid', self.device).bytes)[:16])}",
+            clock_khz=self.attribute("CLOCK_RATE"),
+            memory_khz=self.attribute("MEMORY_CLOCK_RATE"),
+            bus_bits=self.attribute("GLOBAL_MEMORY_BUS_WIDTH"),
         )
 
     def attribute(self, name: str) -> int:
