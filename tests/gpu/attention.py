@@ -25,7 +25,7 @@ from grader.cuda.trial import poison_of, timing
 from grader.inputs import memory_for
 from grader.puzzle import Case, Part, call_by_name
 from grader.record import record
-from tests.gpu.ceilings import COPY, measured
+from tests.gpu.ceilings import measured
 from tests.gpu.first_light import SEED
 
 # What a solution has to reach: a share of PyTorch's speed, with a mask and without; of the bytes that a copy moves.
@@ -70,7 +70,7 @@ def beside_flash(gpu: RealGPU, part: Part, built: Build, causal: int) -> dict[st
 
 def beside_copy(gpu: RealGPU, part: Part, built: Build) -> dict[str, Any]:
     """The bench case, and the bytes a second that it reads beside those that a copy of device memory moves."""
-    row, copy = timed(gpu, part, built, part.bench), measured(COPY, SEED)
+    row, copy = timed(gpu, part, built, part.bench), measured("stream_copy", SEED)
     return {**row, "copy": copy, "share": round(row["gb_per_s"] / copy["gb_per_s"], 4)}
 
 

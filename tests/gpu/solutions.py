@@ -105,14 +105,14 @@ def bench(gpu: RealGPU, located: Located, built: Build) -> tuple[dict[str, Any],
 
 def beside_ceiling(part: Part, row: dict[str, Any], ceilings: dict[str, dict[str, Any]]) -> Iterator[str]:
     """Adds to a bench row what share of its ceiling the part reaches; a sentence where that is below its floor."""
-    of = ceiling_of(part)
-    if of is None or "gb_per_s" not in row:
+    name = ceiling_of(part)
+    if name is None or "gb_per_s" not in row:
         return
-    if of.name not in ceilings:
-        ceilings[of.name] = measured(of, SEED)
-    row |= {"ceiling": of.name, "of_ceiling": round(row["gb_per_s"] / ceilings[of.name]["gb_per_s"], 4)}
+    if name not in ceilings:
+        ceilings[name] = measured(name, SEED)
+    row |= {"ceiling": name, "of_ceiling": round(row["gb_per_s"] / ceilings[name]["gb_per_s"], 4)}
     if row["of_ceiling"] < FLOORS.get(part.name, 0.0):
-        yield f"{part.name} reaches {row['of_ceiling']:.2f} of {of.name}, and {FLOORS[part.name]:.2f} is asked for"
+        yield f"{part.name} reaches {row['of_ceiling']:.2f} of {name}, and {FLOORS[part.name]:.2f} is asked for"
 
 
 def beside_product(part: Part, row: dict[str, Any], products: dict[str, dict[str, Any]]) -> Iterator[str]:
