@@ -26,10 +26,11 @@ from grader.list_part import ListPart, ReadingPart
 from grader.notes import Notes
 from grader.puzzle import Case, element_count
 from grader.python_part import PythonPart
+from grader.shrunk import listed
 from grader.smallest import Failing, smallest_case
 from grader.submission import Options, Submission
 from grader.tools import Tools, TorchLoading
-from grader.verdict import BENCH_GROUP, CaseResult, PartVerdict, Stage, State
+from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, Stage, State
 
 if TYPE_CHECKING:
     from grader.build import Build
@@ -208,15 +209,14 @@ class _PartCheck(Notes):
         self.stage = Stage.run
         trial = trial_of(self.part, group, case, built, recording, self.options.seed)
         ran: Ran = trial.run(self.tools)
-        if (
-            self.gpu is not None
-            and not self.part.is_host
-            and all(seen.kind == "unsupported" for seen in ran.observations)
-        ):
+        is_right = all(seen.kind == "unsupported" for seen in ran.observations)
+        if self.gpu is not None and is_right and not self.part.is_host:
             ran = self._run_on_gpu(self.gpu, trial, ran)
-        seen = named_fragments(ran.observations, self.submission.text())
-        ran.observations = [*uninitialised(built, seen), *seen]
-        self._note(ran, recording, case)
+            self._note_of_gpu(ran, built, recording, case)
+        else:
+            seen = named_fragments(ran.observations, self.submission.text())
+            ran.observations = [*uninitialised(built, seen), *seen]
+            self._note(ran, recording, case)
         self._failed(case, ran.observations, recording)
         facts = launch_facts(recording.plan)
         besides = len(recording.plan.operations) - len(facts)
@@ -229,6 +229,31 @@ class _PartCheck(Notes):
 
         ran = CudaTrial(**vars(trial), gpu=gpu).run_on_gpu()
         return replace(ran, counters=seen.counters, printed=seen.printed, seconds=seen.seconds + ran.seconds)
+
+    def _note_of_gpu(self, ran: Ran, built: Build, recording: Recording, case: Case) -> None:
+        """As `_note`; where the hardware has stopped the kernel, the software GPU is asked for the line."""
+        stopped = ran.observations if ran.stage is Stage.run else []
+        placed = self._pinpoint(str(stopped[0].facts.get("reason", "")), built, recording, case) if stopped else None
+        self._note(ran if placed is None else replace(ran, observations=[]), recording, case)
+        for finding in placed or ():
+            self._add(finding)
+
+    def _pinpoint(self, reason: str, built: Build, recording: Recording, case: Case) -> list[Finding] | None:
+        """Findings of the software GPU that explain a fault of the hardware; None where it has none."""
+        from grader.pinpoint import FaultSearch
+
+        begun = time.perf_counter()
+        seen = FaultSearch(self.part, case, built, recording, self.options.seed).run(self.tools)
+        self._spent("pinpoint", begun)
+        if seen is None:
+            return None
+        place = self._at(seen.case, seen.recording)
+        first, *others = (place.finding(one) for one in named_fragments(seen.observations, self.submission.text()))
+        facts = {"reason": reason, "message": first.message, "sizes": listed(seen.case.params)}
+        variant = "sampled" if seen.case is case else "placed"
+        first = replace(first, message=sentence("device_trap", "message", variant, facts=facts))
+        self._failed(seen.case, seen.observations, seen.recording)
+        return [first, *others]
 
     def _note(self, ran: Ran, recording: Recording, case: Case) -> None:
         self.seconds["run"] = self.seconds.get("run", 0.0) + ran.seconds
@@ -301,7 +326,8 @@ class _PartCheck(Notes):
         case, seed = self.part.bench, self.options.seed
         ran, self.timing = CudaTrial(self.part, BENCH_GROUP, case, built, recording.plan, seed, gpu=gpu).bench()
         if ran.result.checked or ran.observations:
-            self._note(ran, recording, case)
+            self._note_of_gpu(ran, built, recording, case)
+            self._shrink(built)
 
     def _judge_goals(self, built: Build) -> State:
         self.stage = self.stage if self.findings else Stage.goal

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader.puzzle import Case, Number, Part, PuzzleError, call_by_name, shape_of
+from grader.puzzle import Case, Number, Part, PuzzleError, buffer_bytes, call_by_name, shape_of
 from grader.shrunk import Shrunk, Sizes
 
 Params = dict[str, Number]
@@ -58,6 +58,44 @@ def shrink(
     if smallest == dict(case.params) and not sizes:
         return None
     return Shrunk(Case.of(smallest), sizes, tuple(search.passed()))
+
+
+def smaller_cases(part: Part, case: Case, most_bytes: int) -> Iterator[Case]:
+    """Cases like `case` whose buffers have `most_bytes` together at most: first all sizes small alike and rising, then
+    each size as large as it is with all others at their smallest.
+    """
+    axes = _axes(part, case)
+    sizes = {axis: int(case.params[axis.names[0]]) for axis in axes}
+    smallest = {axis: min(axis.least, size) for axis, size in sizes.items()}
+    halvings = max(sizes.values(), default=1).bit_length()
+    alike = (
+        {axis: min(axis.near(max(size >> by, 1) + more * axis.step), size) for axis, size in sizes.items()}
+        for by in reversed(range(halvings))
+        for more in (0, 1)
+    )
+    alone = (smallest | {axis: sizes[axis]} for axis in axes)
+    seen: list[Mapping[str, Number]] = [case.params]
+    for chosen in (*alike, *alone):
+        params = dict(case.params)
+        for axis, size in chosen.items():
+            params = _with(params, axis, size)
+        if params not in seen and _can_be(part, params) and _bytes(part, params) <= most_bytes:
+            seen.append(params)
+            yield Case(inputs=case.inputs, offset=case.offset, **params)
+
+
+def _can_be(part: Part, params: Params) -> bool:
+    """Whether buffers of these sizes can be made, and the entry has to cope with them."""
+    try:
+        for buffer in part.buffers:
+            shape_of(buffer, params)
+    except PuzzleError:
+        return False
+    return part.valid is None or bool(call_by_name(part.valid, params))
+
+
+def _bytes(part: Part, params: Params) -> int:
+    return sum(buffer_bytes(buffer, params) for buffer in part.buffers)
 
 
 def _is_plain(case: Case) -> bool:
@@ -161,18 +199,10 @@ class _Search:
     def _seen(self, params: Params) -> str | None:
         key = tuple(params.values())
         if key not in self.tried:
-            if len(self.tried) >= _MOST_PROBES or time.monotonic() > self.deadline or not self._valid(params):
+            if len(self.tried) >= _MOST_PROBES or time.monotonic() > self.deadline or not _can_be(self.part, params):
                 return "not run"
             self.tried[key] = self.probe(Case.of(params))
         return self.tried[key]
-
-    def _valid(self, params: Params) -> bool:
-        try:
-            for buffer in self.part.buffers:
-                shape_of(buffer, params)
-        except PuzzleError:
-            return False
-        return self.part.valid is None or bool(call_by_name(self.part.valid, params))
 
     def passed(self) -> Iterator[Params]:
         names = list(self.start.params)

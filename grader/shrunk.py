@@ -48,7 +48,7 @@ def told(shrunk: Shrunk) -> str:
         facts = {"size": _spelled(seen.names, seen.fails), "passes": _spelled(seen.names, seen.passes)}
         facts["other"] = " = ".join(seen.equal)
         said.append(sentence("sizes", key, facts=facts | {"multiple": seen.multiple, "name": " = ".join(seen.names)}))
-    facts = {"case": _listed(shrunk.case.params)}
+    facts = {"case": listed(shrunk.case.params)}
     if not said:
         said.append(_smaller(shrunk))
     elif len(shrunk.case.params) > 1:
@@ -58,14 +58,15 @@ def told(shrunk: Shrunk) -> str:
 
 def _smaller(shrunk: Shrunk) -> str:
     """The case, beside the smallest that is right, if one is known."""
-    facts = {"case": _listed(shrunk.case.params)}
+    facts = {"case": listed(shrunk.case.params)}
     if len(shrunk.case.params) > 1 or not shrunk.passed:
         return sentence("sizes", "smaller", facts=facts)
     passes = min(shrunk.passed, key=lambda params: tuple(params.values()))
-    return sentence("sizes", "smaller_beside", facts=facts | {"passes": _listed(passes)})
+    return sentence("sizes", "smaller_beside", facts=facts | {"passes": listed(passes)})
 
 
-def _listed(params: Mapping[str, Number]) -> str:
+def listed(params: Mapping[str, Number]) -> str:
+    """Scalars as a sentence has them: "M = 33, N = 1"."""
     return ", ".join(f"{name} = {value}" for name, value in params.items())
 
 

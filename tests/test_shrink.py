@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from grader.puzzle import Case, In, Number, Out, Part, PuzzleError, Scalar, Tolerance, Work, f32, i32
-from grader.shrink import shrink
+from grader.shrink import shrink, smaller_cases
 from grader.shrunk import Shrunk, told
 
 
@@ -286,3 +286,41 @@ def test_a_part_without_sizes_has_nothing_to_shrink() -> None:
         lesson="",
     )
     assert shrink(fixed, Case(), "wrong_values", lambda case: "wrong_values") is None
+
+
+# ---- cases like one that is too large -------------------------------------------------------------------------------
+
+
+def smaller(of: Part, case: Case, most_bytes: int) -> list[tuple[Number, ...]]:
+    return [tuple(other.params.values())[:-1] for other in smaller_cases(of, case, most_bytes)]
+
+
+def test_smaller_cases_rise_alike_and_then_each_size_stands_alone() -> None:
+    wide = part("MN", sizes(M=1, N=1), sizes(M=9, N=30))
+    assert smaller(wide, sizes(M=16, N=64), 1 << 20) == [
+        (1, 1),
+        (2, 2),
+        (1, 2),
+        (2, 3),
+        (1, 4),
+        (2, 5),
+        (2, 8),
+        (3, 9),
+        (4, 16),
+        (5, 17),
+        (8, 32),
+        (9, 33),
+        (16, 1),
+        (1, 64),
+    ]
+
+
+def test_smaller_cases_are_no_larger_than_asked_and_are_what_the_part_allows() -> None:
+    wide = part("MN", sizes(M=1, N=1), sizes(M=2**20, N=30), valid=lambda M, N: M % 2 == 1)  # noqa: N803
+    few = smaller(wide, sizes(M=2**20, N=64), 1 << 12)
+    assert few
+    assert all(m % 2 == 1 and 4 * (2 * m + n) <= 1 << 12 for m, n in few)
+    special = Case(inputs={"in_M": "small"}, offset={"out": 4}, M=4, N=4, eps=0.5)
+    assert {(case.inputs["in_M"], case.offset["out"]) for case in smaller_cases(wide, special, 1 << 12)} == {
+        ("small", 4)
+    }

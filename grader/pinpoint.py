@@ -1,0 +1,78 @@
+"""Where a kernel goes wrong that a GPU has stopped: the hardware says "illegal address" and no more.
+
+The software GPU can say the line, thread and element, but has seen nothing yet: the small cases were right, and of the
+full size it runs a sample of the blocks. So it is asked again: for other blocks of the same case, then for cases like
+it that it can run whole, on inputs that it has not had.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.explain import Observation
+from grader.inputs import derived_seed
+from grader.puzzle import Case, Part
+from grader.shrink import smaller_cases
+from grader.verdict import Stage
+
+if TYPE_CHECKING:
+    from grader.build import Build
+    from grader.record import Recording
+    from grader.tools import Tools
+    from grader.trial import Ran
+
+SECONDS = 15.0  # that somebody waits for the line, once a GPU has found a fault
+_SAMPLES = 2
+_MOST_BYTES = 4 << 20  # of a case that is run whole: a second or so
+
+
+@dataclass(frozen=True)
+class Pinpointed:
+    """The case in which the software GPU saw it, how that was recorded, and what was seen."""
+
+    case: Case
+    recording: Recording
+    observations: Sequence[Observation]
+
+
+@dataclass(frozen=True)
+class FaultSearch:
+    """A recorded case that a GPU could not bring to its end."""
+
+    part: Part
+    case: Case
+    build: Build
+    recording: Recording
+    seed: int
+
+    def run(self, tools: Tools, seconds: float = SECONDS) -> Pinpointed | None:
+        """The first fault that the software GPU sees on a line; None where it sees none within about `seconds`."""
+        end = time.monotonic() + seconds
+        for case, recording, ran in self._looks(tools):
+            if ran is not None and ran.stage is Stage.run and _has_line(ran.observations):
+                return Pinpointed(case, recording, ran.observations)
+            if time.monotonic() > end:
+                return None
+        return None
+
+    def _looks(self, tools: Tools) -> Iterator[tuple[Case, Recording, Ran | None]]:
+        from grader.fullsize import FullSize
+        from grader.trial import Trial
+
+        for number in range(1, _SAMPLES + 1):
+            seed = derived_seed(self.seed, number)
+            sample = FullSize(self.part, self.case, self.build, self.recording.plan, seed).run(tools)
+            yield self.case, self.recording, sample
+        fresh = derived_seed(self.seed, _SAMPLES + 1)
+        for case in smaller_cases(self.part, self.case, _MOST_BYTES):
+            recording = tools.record(self.build, self.part, case)
+            if not recording.findings:
+                trial = Trial(self.part, "smaller", case, self.build, recording.plan, fresh)
+                yield case, recording, trial.run(tools)
+
+
+def _has_line(observations: Sequence[Observation]) -> bool:
+    return any(seen.line is not None and seen.kind != "unsupported" for seen in observations)
