@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from grader.cache import ToolMissing
-from grader.cuda.presence import has_device, why_not
 
 UNCHECKED = 3
 _EXPECTED = {"right": None, "racy": "data_race", "wrong": "wrong_values"}
@@ -29,6 +28,7 @@ def doctor(
     for found, name, words in _examine():
         whole &= found
         _say(found, name, words)
+    whole &= _examine_gpu()
     if prove and whole:
         for found, name, words in _prove():
             whole &= found
@@ -48,13 +48,21 @@ def _examine() -> Iterator[tuple[bool, str, str]]:
     yield _package("torch", "PyTorch", "pip install torch")
     yield _package("ninja", "ninja", "pip install ninja")
     yield from _compilers()
-    yield _gpu()
 
 
-def _gpu() -> tuple[bool, str, str]:
-    if not has_device():
-        return True, "GPU", "none: no timing, all else works"
-    return True, "GPU", why_not() or "found: values and times come from it"
+def _examine_gpu() -> bool:
+    """Says what of a GPU there is; whether nothing is missing that a timing needs, where there is one."""
+    from grader.cuda.equipment import equipment
+    from grader.proof.puzzle import puzzle
+
+    whole = True
+    for item in equipment(puzzle.parts[0]):
+        if item.found or item.is_needed:
+            _say(item.found, item.name, item.words)
+        else:
+            typer.echo(f"  – {item.name:<13} {item.words}")
+        whole &= item.found or not item.is_needed
+    return whole
 
 
 def _package(module: str, name: str, remedy: str) -> tuple[bool, str, str]:
