@@ -11,7 +11,7 @@ from itertools import pairwise
 import typer
 
 from grader.catalog import UsageError
-from grader.cli import author, check, debug, doctor, explain, hint, listing, plan, program, reset, solution
+from grader.cli import author, check, debug, doctor, explain, hint, listing, plan, program, reset, solution, sweep
 
 __all__ = ["main", "run"]
 
@@ -30,6 +30,7 @@ app.command("reset")(reset.reset)
 app.command("solution")(solution.solution)
 app.command("explain")(explain.explain)
 app.command("plan")(plan.plan)
+app.command("sweep")(sweep.sweep)
 app.command("run")(program.run_program)
 app.command("doctor")(doctor.doctor)
 app.add_typer(author.author, name="author")

@@ -6,10 +6,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.catalog import Located, LocatedPuzzle, UsageError
+from grader.catalog import Located, LocatedPuzzle, UsageError, load_catalog
 from grader.check import Submission
+from grader.list_part import ListPart, ReadingPart
 from grader.own_parts import parts_beside, used_parts
 from grader.puzzle import Case, Number, Part, PuzzleError, Scalar, buffer_bytes
+from grader.python_part import PythonPart
 
 _LARGEST_SOURCE = 1 << 20  # bytes; a part is about 80 lines
 
@@ -38,6 +40,23 @@ def file_submission(located: Located | None, puzzle: LocatedPuzzle, file: str) -
         raise UsageError(f"--file stands in for one part's file; say which with --part: {names}.")
     named, path = located or puzzle.parts[0], Path(file)
     return Submission(named, readable_source(path), file, uses=used_parts(named), beside=parts_beside(named))
+
+
+def kernel_submission(puzzle: str, part: str | None, file: str | None, *, solution: bool, command: str) -> Submission:
+    """The file of the one part that a command about kernels names, which has some of its own."""
+    if file is not None and solution:
+        raise UsageError("--file and --solution exclude each other; give one of them.")
+    located_puzzle, located = load_catalog().resolve(puzzle, part)
+    if located is None:
+        labels = ", ".join(one.label for one in located_puzzle.parts)
+        raise UsageError(f"grader {command} looks at one part; say which: {labels}.")
+    if isinstance(located.part, PythonPart | ListPart | ReadingPart):
+        raise UsageError(f"{located.label} is Python, and its kernels are those of other parts; name one of those.")
+    if located.part.is_host:
+        raise UsageError(f"{located.label} starts no kernel, so grader {command} has nothing to look at.")
+    if file is not None:
+        return file_submission(located, located_puzzle, file)
+    return solution_submission(located) if solution else own_submission(located)
 
 
 def readable_source(path: Path) -> Path:

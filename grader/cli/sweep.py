@@ -1,0 +1,58 @@
+"""The command `grader sweep`."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated
+
+import typer
+
+from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.target import kernel_submission
+from grader.tools import TorchLoading, TorchMissing, default_tools
+
+_SEEDS = 1_000_000
+_UNCHECKED = 3
+
+
+def sweep(
+    puzzle: PuzzleArgument,
+    part: PartOption = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Sweep this file in the place of the part's own.")
+    ] = None,
+    solution: Annotated[bool, typer.Option("--solution", help="Sweep the reference solution.")] = False,
+    constant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Change this constant, where several make the block.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Try a kernel in blocks of other sizes: right or not, occupancy, and on a GPU the time of each.
+
+    The file is not changed. Exit code: 0 tried; 2 bad usage, or nothing to sweep; 3 could not be tried here.
+    """
+    submission = kernel_submission(puzzle, part, file, solution=solution, command="sweep")
+    from rich.console import Console
+
+    from grader.cache import ToolMissing
+    from grader.sweep.run import sweep as swept_in_full
+    from grader.sweep.table import print_swept
+
+    errors = Console(stderr=True, highlight=False)
+    try:
+        with errors.status("") as shown:
+            swept = swept_in_full(
+                submission,
+                constant,
+                seed=secrets.randbelow(_SEEDS),
+                tools=default_tools(),
+                loading=TorchLoading(),
+                progress=shown.update,
+            )
+    except (ToolMissing, TorchMissing) as missing:
+        typer.echo(f"grader: {missing}", err=True)
+        raise typer.Exit(_UNCHECKED) from None
+    if as_json:
+        typer.echo(swept.to_json())
+    else:
+        print_swept(Console(highlight=False), swept)
