@@ -53,7 +53,10 @@ _POISON: Mapping[str, tuple[int, int]] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a generator draws from: `count` elements of `dtype`, the rows' width, inputs drawn before it by name."""
+    """What a generator draws from: `count` elements of `dtype`, the rows' width, inputs drawn before it by name.
+
+    It draws where `random` does, on the CPU or a GPU, and what was drawn before is there too.
+    """
 
     random: torch.Generator
     count: int
@@ -62,11 +65,16 @@ class Drawing:
     earlier: Mapping[str, torch.Tensor]
 
     def normal(self) -> torch.Tensor:
-        return torch.randn(self.count, generator=self.random, dtype=torch.float32).double()
+        return torch.randn(self.count, generator=self.random, dtype=torch.float32, device=self.random.device).double()
 
     def integers(self, low: int, high: int) -> torch.Tensor:
         """Whole numbers from `low` to `high`, both included, as float64."""
-        return torch.randint(low, high + 1, (self.count,), generator=self.random).double()
+        whole = torch.randint(low, high + 1, (self.count,), generator=self.random, device=self.random.device)
+        return whole.double()
+
+    def uniform(self) -> torch.Tensor:
+        """From 0 up to 1, in float64."""
+        return torch.rand(self.count, generator=self.random, dtype=torch.float64, device=self.random.device)
 
 
 def _normal(drawing: Drawing) -> torch.Tensor:
@@ -93,7 +101,7 @@ def _mixed_magnitudes(drawing: Drawing) -> torch.Tensor:
 def _constant_rows(drawing: Drawing) -> torch.Tensor:
     """Each row holds one value over and over: its variance is 0."""
     rows = math.ceil(drawing.count / max(drawing.columns, 1))
-    values = torch.randn(rows, generator=drawing.random, dtype=torch.float64)
+    values = torch.randn(rows, generator=drawing.random, dtype=torch.float64, device=drawing.random.device)
     return values.repeat_interleave(max(drawing.columns, 1))[: drawing.count]
 
 
@@ -138,13 +146,13 @@ def _small(drawing: Drawing) -> torch.Tensor:
 def _overflowing_half(drawing: Drawing) -> torch.Tensor:
     """From 2**9 to 2**13 in magnitude: a half holds them, and none of their squares."""
     sign = drawing.integers(0, 1) * 2 - 1
-    return sign * torch.exp2(9 + 4 * torch.rand(drawing.count, generator=drawing.random, dtype=torch.float64))
+    return sign * torch.exp2(9 + 4 * drawing.uniform())
 
 
 def _beyond_half(drawing: Drawing) -> torch.Tensor:
     """From 2**20 to 2**40 in magnitude: a bfloat16 or a float holds them and their squares, a half none of them."""
     sign = drawing.integers(0, 1) * 2 - 1
-    return sign * torch.exp2(20 + 20 * torch.rand(drawing.count, generator=drawing.random, dtype=torch.float64))
+    return sign * torch.exp2(20 + 20 * drawing.uniform())
 
 
 def _integers(drawing: Drawing) -> torch.Tensor:
@@ -171,15 +179,15 @@ def _rstd_of_x(drawing: Drawing) -> torch.Tensor:
 def _rising(drawing: Drawing) -> torch.Tensor:
     """Each row rises from about 0 to about 64: every element is larger than all before it."""
     width = max(drawing.columns, 1)
-    place = torch.arange(drawing.count) % width
-    return (place + torch.rand(drawing.count, generator=drawing.random, dtype=torch.float64) / 2) * (64 / width)
+    place = torch.arange(drawing.count, device=drawing.random.device) % width
+    return (place + drawing.uniform() / 2) * (64 / width)
 
 
 def _one_huge(drawing: Drawing) -> torch.Tensor:
     """A normal value, but above 100 in one place of each row: what was added up before it no longer counts."""
     width = max(drawing.columns, 1)
     values = drawing.normal()
-    at = torch.randint(0, width, (drawing.count // width,), generator=drawing.random)
+    at = torch.randint(0, width, (drawing.count // width,), generator=drawing.random, device=drawing.random.device)
     values.view(-1, width).scatter_(1, at[:, None], 100 + values.view(-1, width)[:, :1].abs())
     return values
 
@@ -192,19 +200,19 @@ def _weights(drawing: Drawing) -> torch.Tensor:
 
 def _first_row(drawing: Drawing) -> torch.Tensor:
     """1 throughout the first row, and 0 in all rows after it: one key of an attention outweighs the others alike."""
-    values = torch.zeros(drawing.count, dtype=torch.float64)
+    values = torch.zeros(drawing.count, dtype=torch.float64, device=drawing.random.device)
     values[: drawing.columns] = 1
     return values
 
 
 def _zeros(drawing: Drawing) -> torch.Tensor:
     """0 everywhere, as what is carried from step to step begins."""
-    return torch.zeros(drawing.count, dtype=torch.float64)
+    return torch.zeros(drawing.count, dtype=torch.float64, device=drawing.random.device)
 
 
 def _not_a_number(drawing: Drawing) -> torch.Tensor:
     """NaN everywhere: whoever reads it where nobody should spreads it."""
-    return torch.full((drawing.count,), math.nan, dtype=torch.float64)
+    return torch.full((drawing.count,), math.nan, dtype=torch.float64, device=drawing.random.device)
 
 
 GENERATORS: Mapping[str, Callable[[Drawing], torch.Tensor]] = {
@@ -238,16 +246,19 @@ def torch_type(buffer: Buffer, params: Mapping[str, Number]) -> torch.dtype:
     return TORCH_TYPES[dtype_of(buffer, params).name]
 
 
-def draw_inputs(part: Part, case: Case, seed: int) -> dict[str, torch.Tensor]:
-    """The In and InOut buffers of a case, in their shapes and types, on the CPU."""
+def draw_inputs(part: Part, case: Case, seed: int, device: str = "cpu") -> dict[str, torch.Tensor]:
+    """The In and InOut buffers of a case, in their shapes and types, on the device; each kind has values of its own."""
     drawn: dict[str, torch.Tensor] = {}
     for buffer in part.buffers:
         if buffer.is_read:
-            drawn[buffer.name] = _draw(part, buffer, case, seed, drawn)
+            random = torch.Generator(device).manual_seed(buffer_seed(seed, buffer.name, case))
+            drawn[buffer.name] = _draw(part, buffer, case, random, drawn)
     return drawn
 
 
-def _draw(part: Part, buffer: Buffer, case: Case, seed: int, earlier: Mapping[str, torch.Tensor]) -> torch.Tensor:
+def _draw(
+    part: Part, buffer: Buffer, case: Case, random: torch.Generator, earlier: Mapping[str, torch.Tensor]
+) -> torch.Tensor:
     dtype, chosen = dtype_of(buffer, case.params), part.default_inputs
     usual = chosen if isinstance(chosen, str) else chosen.get(buffer.name, "normal")
     default = usual if dtype.is_float else "integers"
@@ -257,7 +268,6 @@ def _draw(part: Part, buffer: Buffer, case: Case, seed: int, earlier: Mapping[st
         return _computed(part, case, name, earlier).to(TORCH_TYPES[dtype.name]).reshape(shape).contiguous()
     if name not in GENERATORS:
         raise PuzzleError(f"{part.name}: {name!r} is no generator of inputs; there are {', '.join(GENERATORS)}.")
-    random = torch.Generator().manual_seed(buffer_seed(seed, buffer.name, case))
     drawing = Drawing(random, element_count(buffer, case.params), shape[-1] if shape else 1, dtype, earlier)
     return GENERATORS[name](drawing).to(TORCH_TYPES[dtype.name]).reshape(shape).contiguous()
 

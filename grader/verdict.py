@@ -168,6 +168,7 @@ class Timing:
 
     `bound` is "memory", "compute" or "launch": what the limit is made of that `of_limit` is the share of (None where
     nothing was measured to compare with). `medal` is "gold", "silver", "bronze" or None, against the reference.
+    `left_out` says of rivals that were not timed, by name, why.
     `sensors` are the GPU's, in the middle of it; `slowed` says why the times are not the GPU's best, `refused` why they
     cannot be true, None if all is well. `hashes` names what was timed by what: statement, source, reference, grader,
     nvcc, driver, device.
@@ -184,6 +185,7 @@ class Timing:
     of_limit: float | None = None
     medal: str | None = None
     rivals: tuple[Rival, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
     sensors: Mapping[str, Any] = field(default_factory=dict)
     slowed: str | None = None
     refused: str | None = None

@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from grader.cache import ToolMissing
+from grader.cuda.poison import poison_of
 from grader.cuda.session import RealGPU, ReplayFailed
-from grader.cuda.trial import CudaTrial, poison_of, replayed
+from grader.cuda.trial import CudaTrial, replayed
 from grader.puzzle import Case, DTypeBy, In, InOut, Out, Part, Scalar, Tolerance, Work, Workspace, f16, f32, f64, i32
 from grader.record.operations import (
     Allocation,
@@ -28,7 +29,7 @@ from grader.record.operations import (
     Upload,
 )
 from grader.record.plan import Plan, PlanBuffer, PlanScalar
-from tests.pretend_gpu import SYMBOL_BYTES
+from tests.pretend_gpu import SYMBOL_BYTES, pretended_cubin
 
 PRETENDED = (sys.executable, "-m", "tests.pretend_gpu")
 TOLERANCE = Tolerance(2.0**-22, why="one rounded addition")
@@ -63,7 +64,7 @@ def gpu() -> Iterator[RealGPU]:
 @pytest.fixture
 def cubin(tmp_path: Path) -> Path:
     path = tmp_path / "kernel.cubin"
-    path.write_bytes(b"\x7fELF")
+    path.write_bytes(pretended_cubin({"table": SYMBOL_BYTES}))
     return path
 
 

@@ -6,6 +6,7 @@ another in its place.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import uuid
 from dataclasses import dataclass
@@ -117,6 +118,32 @@ class Driver:
     def enum(self, kind: str, name: str) -> Any:
         """The bindings' value `CU_name` of an enumeration."""
         return getattr(getattr(self.api, kind), f"CU_{name}")
+
+    def cooperative(self) -> Any:
+        """The attribute of a launch whose blocks are all resident at once."""
+        value = self.api.CUlaunchAttributeValue()
+        value.cooperative = 1
+        attribute = self.api.CUlaunchAttribute()
+        attribute.id = self.enum("CUlaunchAttributeID", "LAUNCH_ATTRIBUTE_COOPERATIVE")
+        attribute.value = value
+        return attribute
+
+    def packed(self, parameters: bytes) -> tuple[int, list[Any]]:
+        """The address of a list that tells a launch to take the parameter block whole, 0 for an empty one; and what
+        has to be kept as long as the address is used.
+        """
+        if not parameters:
+            return 0, []
+        block = ctypes.create_string_buffer(parameters, len(parameters))
+        size = ctypes.c_size_t(len(parameters))
+        words = (ctypes.c_void_p * 5)(
+            int(self.api.CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT),
+            ctypes.addressof(block),
+            int(self.api.CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT),
+            ctypes.addressof(size),
+            int(self.api.CU_LAUNCH_PARAM_END_AS_INT),
+        )
+        return ctypes.addressof(words), [block, size, words]
 
     def open(self) -> None:
         """Makes the device's context current."""

@@ -29,7 +29,7 @@ class AddressRange:
         )
         self.size = max(_LEAST, self._whole(size)) + self._granule
         self.base = self._reserve(hint)
-        self._mapped = 0
+        self.mapped = 0  # bytes, from the base on
         self._handle: Any = None
 
     def _reserve(self, hint: int) -> int:
@@ -44,6 +44,11 @@ class AddressRange:
         """Whether these bytes can be mapped here."""
         return self.base <= address and address + size <= self.base + self.size - self._granule
 
+    def around(self, address: int, size: int) -> list[tuple[int, int]]:
+        """The mapped memory before and after these bytes of it, as (address, bytes)."""
+        end = address + size
+        return [(self.base, address - self.base), (end, self.base + self.mapped - end)]
+
     def map(self, size: int) -> None:
         """Memory for the first `size` bytes, one granule at least. It holds anything."""
         driver, whole = self._driver, self._whole(size)
@@ -51,7 +56,7 @@ class AddressRange:
         self._handle = driver.call("cuMemCreate", whole, self._properties(), 0)
         try:
             driver.call("cuMemMap", self.base, whole, 0, self._handle, 0)
-            self._mapped = whole
+            self.mapped = whole
             access = driver.api.CUmemAccessDesc()
             access.location.type = driver.enum("CUmemLocationType", "MEM_LOCATION_TYPE_DEVICE")
             access.location.id = int(driver.device)
@@ -63,11 +68,16 @@ class AddressRange:
 
     def unmap(self) -> None:
         """Gives the memory back; the addresses stay reserved."""
-        if self._mapped:
-            self._driver.call("cuMemUnmap", self.base, self._mapped)
+        if self.mapped:
+            self._driver.call("cuMemUnmap", self.base, self.mapped)
         if self._handle is not None:
             self._driver.call("cuMemRelease", self._handle)
-        self._mapped, self._handle = 0, None
+        self.mapped, self._handle = 0, None
+
+    def release(self) -> None:
+        """Gives the addresses back as well; the range is of no use afterwards."""
+        self.unmap()
+        self._driver.call("cuMemAddressFree", self.base, self.size)
 
     def _whole(self, size: int) -> int:
         return max(-(-size // self._granule), 1) * self._granule

@@ -6,10 +6,12 @@ says so and ends: a context in which a kernel has faulted cannot be used again.
 
     {"do": "reserve", "sizes": [...], "hints": [...], "arena": bytes}     addresses for the buffers and for allocations
     {"do": "load", "plan": "..."} + cubin                                 memory, module; the plan is checked again
-    {"do": "fill", "buffer": "a"} + values                                of an input
+    {"do": "fill", "buffer": "a", "set": 0, "file": "/proc/..."}          an input's values, kept under this number
     {"do": "run", "how": "stream" | "graph", "poison": {"out": "adfa..."}}
-    {"do": "read", "buffer": "out"}                                       answered with the values
-    {"do": "time", "how": ..., "poison": ...}                             many replays, each with a cold L2
+    {"do": "lap", "how": ..., "poison": ..., "set": 0}                    one replay, timed, everything else as new
+    {"do": "read", "buffer": "out", "file": "/proc/..."}                  all values of a buffer, into the file
+    {"do": "peek", "buffer": "out", "places": [...], "bytes": 4}          answered with the bytes at these elements
+    {"do": "same", "buffer": "a", "file": "/proc/...", "set": 0 | null}   whether the kept, or working, values are these
 """
 
 from __future__ import annotations
@@ -18,183 +20,211 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
+from grader.cuda.defences import ALL, Defences
 from grader.cuda.driver import Driver, DriverError
-from grader.cuda.memory import AddressRange, fill
+from grader.cuda.kept import KeptInputs, chunks, same_bytes
 from grader.cuda.script import Script
-from grader.cuda.sensors import Sensors
-from grader.cuda.timing import LEAST_RUNS, enough
-from grader.record.plan import Allocation, Plan, PlanBuffer, PlanInvalid, from_json
-from grader.wire import WireBroken, announce, read_into, receive, send
+from grader.cuda.scrub import Scrubber
+from grader.cuda.shared_file import mapped
+from grader.cuda.variables import Variables, read_module
+from grader.cuda.working import WorkingMemory
+from grader.record.plan import Plan, PlanBuffer, PlanInvalid, from_json
+from grader.wire import WireBroken, read_into, receive, send
 
-_CHUNK = 32 << 20
 _NON_BLOCKING = 1
-_WARM_UP = 5
-_TIMING_SECONDS = 5.0
 _FLUSH_BYTES = 256 << 20  # at least; and four times the L2
-_STALE = bytes.fromhex("addbfa7f")  # what stream-ordered memory holds at first: a NaN
 
 Poison = Mapping[str, str]
 
 
 class Replay:
-    """One GPU, the reserved ranges, and at most one loaded plan."""
+    """One GPU, the reserved ranges, and at most one loaded plan. `clock` gives the host's seconds."""
 
-    def __init__(self, driver: Driver, sensors: Sensors) -> None:
+    def __init__(
+        self, driver: Driver, defences: Defences = ALL, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
         self._driver = driver
-        self._sensors = sensors
+        self._defences = defences
+        self._clock = clock
         self._stream = driver.call("cuStreamCreate", _NON_BLOCKING)
-        self._ranges: list[AddressRange] = []
-        self._arena: AddressRange | None = None
-        self._arena_used = 0
+        self._start, self._stop = (driver.call("cuEventCreate", 0) for _ in range(2))
+        self._memory: WorkingMemory | None = None
+        self._kept = KeptInputs(driver)
+        self._copied: int | None = None  # the set that was copied last
         self._plan: Plan | None = None
+        self._cubin = b""
         self._module: Any = None
         self._graph: Any = None
-        self._kept: dict[str, int] = {}  # InOut buffers as they were filled, since a run changes them
+        self._scrubber: Scrubber | None = None
         self._flush = 0
 
     # ---- one method a request -----------------------------------------------------------------------------------
 
     def reserve(self, sizes: list[int], hints: list[int], arena: int) -> dict[str, Any]:
-        """A range for each buffer, 256 bytes more for its offset; then one for stream-ordered allocations."""
-        *buffers, last = [
-            AddressRange(self._driver, size + 256, hint) for size, hint in zip([*sizes, arena], hints, strict=True)
-        ]
-        self._ranges, self._arena = buffers, last
-        return {"addresses": [held.base for held in self._ranges], "arena": last.base}
+        """A range for each buffer, then one for stream-ordered allocations."""
+        self._memory = WorkingMemory(self._driver, sizes, hints, arena)
+        return {"addresses": self._memory.addresses, "arena": self._memory.arena}
 
     def load(self, text: str, cubin: bytes) -> dict[str, Any]:
         """Memory for the plan's buffers, the module, every call made ready, a graph of them; what was loaded goes."""
         self._unload()
         plan = from_json(text)
-        self._map(plan)
-        self._module = self._driver.call("cuModuleLoadData", cubin)
-        self._script = Script(self._driver, self._module, plan, self._stream)
-        self._graph = self._script.captured() if self._script.calls else None
-        self._plan = plan
+        if self._memory is None:
+            raise PlanInvalid("no addresses are reserved")
+        self._memory.map(plan)
+        self._plan, self._cubin = plan, cubin
+        self._load_module(plan, cubin)
         return {}
 
-    def fill(self, name: str, source: BinaryIO, size: int) -> dict[str, Any]:
-        """The values of an input, from the stream."""
-        buffer = self._buffer(name, size)
-        address = self._keep(buffer) if buffer.role == "inout" else buffer.address
-        chunk = ctypes.create_string_buffer(min(size, _CHUNK) or 1)
-        for place in range(0, size, _CHUNK):
-            count = min(_CHUNK, size - place)
-            read_into(source, memoryview(chunk)[:count].cast("B"))
-            self._driver.call("cuMemcpyHtoD", address + place, ctypes.addressof(chunk), count)
+    def fill(self, name: str, number: int, path: str) -> dict[str, Any]:
+        """The values of an input in a set."""
+        self._kept.fill(number, self._buffer(name), path)
+        self._copied = None
         return {}
 
     def run(self, how: str, poison: Poison) -> dict[str, Any]:
-        """One replay, to its end."""
-        self._prepare(poison)
+        """One replay on the first set, to its end, on the device that the one before left behind."""
+        self._fill_buffers(0, poison)
         self._replay(how)
         self._driver.call("cuStreamSynchronize", self._stream)
         return {}
 
-    def read(self, name: str, sink: BinaryIO) -> None:
-        """The values of a buffer, into the stream."""
-        buffer = self._buffer(name, None)
-        announce(sink, {}, buffer.bytes)
-        chunk = ctypes.create_string_buffer(min(buffer.bytes, _CHUNK) or 1)
-        for place in range(0, buffer.bytes, _CHUNK):
-            count = min(_CHUNK, buffer.bytes - place)
-            self._driver.call("cuMemcpyDtoH", ctypes.addressof(chunk), buffer.address + place, count)
-            sink.write(memoryview(chunk)[:count])
-        sink.flush()
+    def lap(self, how: str, poison: Poison, number: int) -> dict[str, Any]:
+        """Milliseconds of one replay, by the device and by the host, on a device that remembers nothing.
 
-    def time(self, how: str, poison: Poison) -> dict[str, Any]:
-        """Milliseconds of many replays. Results are poisoned before each, and the last one's can be read afterwards."""
-        events = [self._driver.call("cuEventCreate", 0) for _ in range(2)]
-        for _ in range(_WARM_UP):
-            self._timed(how, poison, *events)
-        sensors: dict[str, Any] = {}
-        taken: list[float] = []
-        end = time.monotonic() + _TIMING_SECONDS
-        while not enough(taken) and (len(taken) < LEAST_RUNS or time.monotonic() < end):
-            taken.append(self._timed(how, poison, *events))
-            if len(taken) == LEAST_RUNS // 2:
-                sensors = self._sensors.read()
-        for event in events:
-            self._driver.call("cuEventDestroy", event)
-        return {"ms": taken, "sensors": sensors, "flush_bytes": self._flush_bytes()}
+        The flush still runs while the host enqueues the rest, so that no gap is measured, and the host's clock starts
+        when the host sees the first event.
+        """
+        driver, stream = self._driver, self._stream
+        self._forget(number, poison)
+        if self._defences.cold_l2:
+            driver.call("cuMemsetD8Async", self._flush_memory(), 0, self._flush_bytes(), stream)
+        driver.call("cuEventRecord", self._start, stream)
+        self._replay(how)
+        driver.call("cuEventRecord", self._stop, stream)
+        driver.call("cuEventSynchronize", self._start)
+        begun = self._clock()
+        driver.call("cuStreamSynchronize", stream)
+        host_ms = 1e3 * (self._clock() - begun)
+        return {"ms": float(driver.call("cuEventElapsedTime", self._start, self._stop)), "host_ms": host_ms}
+
+    def read(self, name: str, path: str) -> dict[str, Any]:
+        """The values of a buffer, into a file."""
+        buffer = self._buffer(name)
+        if buffer.bytes:
+            with mapped(path, buffer.bytes, writable=True) as first:
+                for place, count in chunks(buffer.bytes):
+                    self._driver.call("cuMemcpyDtoH", first + place, buffer.address + place, count)
+        return {}
+
+    def peek(self, name: str, places: list[int], size: int) -> bytes:
+        """The bytes of single elements of a buffer, `size` bytes each."""
+        buffer = self._buffer(name)
+        if not all(0 <= place < buffer.bytes // size for place in places):
+            raise PlanInvalid(f"{name} has no such elements")
+        values = ctypes.create_string_buffer(len(places) * size)
+        for at, place in enumerate(places):
+            to = ctypes.addressof(values) + at * size
+            self._driver.call("cuMemcpyDtoH", to, buffer.address + place * size, size)
+        return values.raw
+
+    def same(self, name: str, path: str, number: int | None) -> dict[str, Any]:
+        """Whether a buffer, or what is kept of it in a set, holds the values of the file."""
+        buffer = self._buffer(name)
+        address = buffer.address if number is None else self._kept.address(number, buffer)
+        return {"same": same_bytes(self._driver, address, path, buffer.bytes)}
 
     # ---- parts of them ------------------------------------------------------------------------------------------
 
-    def _map(self, plan: Plan) -> None:
-        if len(plan.buffers) != len(self._ranges) or self._arena is None:
-            raise PlanInvalid(f"{len(plan.buffers)} buffers, and {len(self._ranges)} reserved ranges")
-        for buffer, held in zip(plan.buffers, self._ranges, strict=True):
-            if not held.holds(buffer.address, buffer.bytes):
-                raise PlanInvalid(f"{buffer.name} does not lie where it was reserved")
-        allocations = [operation for operation in plan.operations if isinstance(operation, Allocation)]
-        if not all(self._arena.holds(made.address, made.bytes) for made in allocations):
-            raise PlanInvalid("an allocation does not lie where it was reserved")
-        for buffer, held in zip(plan.buffers, self._ranges, strict=True):
-            held.map(buffer.address + buffer.bytes - held.base)
-        self._arena_used = max((made.address + made.bytes - self._arena.base for made in allocations), default=0)
-        if self._arena_used:
-            self._arena.map(self._arena_used)
+    def _load_module(self, plan: Plan, cubin: bytes) -> None:
+        self._module = self._driver.call("cuModuleLoadData", cubin)
+        self._script = Script(self._driver, self._module, plan, self._stream)
+        self._graph = self._script.captured() if self._script.calls else None
+        self._variables: Variables | None = None
 
-    def _unload(self) -> None:
+    def _unload_module(self) -> None:
         if self._graph is not None:
             self._driver.call("cuGraphExecDestroy", self._graph)
         if self._module is not None:
             self._driver.call("cuModuleUnload", self._module)
-        for address in self._kept.values():
-            self._driver.call("cuMemFree", address)
-        for held in (*self._ranges, *filter(None, [self._arena])):
-            held.unmap()
-        self._plan, self._graph, self._module, self._kept = None, None, None, {}
+        self._graph, self._module, self._variables = None, None, None
 
-    def _buffer(self, name: str, size: int | None) -> PlanBuffer:
-        found = [buffer for buffer in self._loaded().buffers if buffer.name == name]
-        if not found or size not in (None, found[0].bytes):
-            raise PlanInvalid(f"{name} is no buffer of this size")
-        return found[0]
+    def _unload(self) -> None:
+        self._unload_module()
+        self._kept.forget()
+        if self._scrubber is not None:
+            self._scrubber.close()
+        if self._memory is not None:
+            self._memory.unmap()
+        self._plan, self._scrubber, self._copied = None, None, None
 
-    def _loaded(self) -> Plan:
-        if self._plan is None:
+    def _loaded(self) -> tuple[Plan, WorkingMemory]:
+        if self._plan is None or self._memory is None:
             raise PlanInvalid("no plan is loaded")
-        return self._plan
+        return self._plan, self._memory
 
-    def _keep(self, buffer: PlanBuffer) -> int:
-        if buffer.name not in self._kept:
-            self._kept[buffer.name] = int(self._driver.call("cuMemAlloc", max(buffer.bytes, 1)))
-        return self._kept[buffer.name]
+    def _buffer(self, name: str) -> PlanBuffer:
+        plan, _ = self._loaded()
+        found = next((buffer for buffer in plan.buffers if buffer.name == name), None)
+        if found is None:
+            raise PlanInvalid(f"{name} is no buffer")
+        return found
 
-    def _prepare(self, poison: Poison) -> None:
-        """Every buffer that a replay changes, as the entry is to find it."""
-        for buffer in self._loaded().buffers:
-            if buffer.role in ("out", "workspace"):
-                fill(self._driver, buffer.address, buffer.bytes, bytes.fromhex(poison[buffer.name]), self._stream)
-            elif buffer.role == "inout" and buffer.bytes:
-                kept = self._keep(buffer)
-                self._driver.call("cuMemcpyDtoDAsync", buffer.address, kept, buffer.bytes, self._stream)
-        if self._arena is not None and self._arena_used:
-            fill(self._driver, self._arena.base, self._arena_used, _STALE, self._stream)
+    def _fill_buffers(self, number: int, poison: Poison) -> None:
+        """Inputs as they were given, and everything else poisoned."""
+        plan, memory = self._loaded()
+        if self._defences.restored_inputs or self._copied != number:
+            for buffer in plan.buffers:
+                self._kept.copy(number, buffer, self._stream)
+            self._copied = number
+        if self._defences.poison:
+            memory.poison(poison, self._stream)
+
+    def _forget(self, number: int, poison: Poison) -> None:
+        """Whatever a lap before this one could have left is gone, and all of it has been done when this returns."""
+        driver, stream, defences = self._driver, self._stream, self._defences
+        self._restore_variables()
+        self._fill_buffers(number, poison)
+        scrubber = self._scrubbing()
+        if defences.scrubbed_local:
+            scrubber.local(stream)
+        if defences.scrubbed_shared:
+            scrubber.shared(stream)
+        if defences.reset_persisting:
+            scrubber.demote(self._loaded()[1].mapped, stream)
+            driver.call("cuStreamSynchronize", stream)
+            driver.call("cuCtxResetPersistingL2Cache")
+        driver.call("cuStreamSynchronize", stream)
+
+    def _restore_variables(self) -> None:
+        plan, _ = self._loaded()
+        if self._variables is None:
+            module = read_module(self._cubin)
+            if module.unrestorable is not None and self._defences.refused_memory:
+                raise PlanInvalid(f"{module.unrestorable} outlives a launch, and is not put back between two laps")
+            self._variables = Variables(self._driver, self._module, module)
+        if not self._defences.restored_globals:
+            return
+        if self._variables.found:
+            self._variables.restore(self._stream)
+        else:
+            self._unload_module()
+            self._load_module(plan, self._cubin)
+
+    def _scrubbing(self) -> Scrubber:
+        if self._scrubber is None:
+            self._scrubber = Scrubber(self._driver, self._script.local_bytes())
+        return self._scrubber
 
     def _replay(self, how: str) -> None:
         if how == "stream":
             self._script.enqueue()
         elif self._graph is not None:
             self._driver.call("cuGraphLaunch", self._graph, self._stream)
-
-    def _timed(self, how: str, poison: Poison, start: Any, stop: Any) -> float:
-        """One replay between two events. The flush still runs while the host enqueues them: no gap is measured."""
-        driver, stream = self._driver, self._stream
-        self._prepare(poison)
-        driver.call("cuStreamSynchronize", stream)
-        driver.call("cuCtxResetPersistingL2Cache")
-        driver.call("cuMemsetD8Async", self._flush_memory(), 0, self._flush_bytes(), stream)
-        driver.call("cuEventRecord", start, stream)
-        self._replay(how)
-        driver.call("cuEventRecord", stop, stream)
-        driver.call("cuStreamSynchronize", stream)
-        return float(driver.call("cuEventElapsedTime", start, stop))
 
     def _flush_bytes(self) -> int:
         return max(_FLUSH_BYTES, 4 * self._driver.attribute("L2_CACHE_SIZE"))
@@ -219,29 +249,31 @@ def serve(replay: Replay, requests: BinaryIO, replies: BinaryIO) -> None:
                 cubin = bytearray(raw_bytes)
                 read_into(requests, memoryview(cubin))
                 send(replies, replay.load(text, bytes(cubin)))
-            case {"do": "fill", "buffer": str(name)}:
-                send(replies, replay.fill(name, requests, raw_bytes))
+            case {"do": "fill", "buffer": str(name), "set": int(number), "file": str(path)}:
+                send(replies, replay.fill(name, number, path))
             case {"do": "run", "how": str(how), "poison": dict(poison)}:
                 send(replies, replay.run(how, poison))
-            case {"do": "read", "buffer": str(name)}:
-                replay.read(name, replies)
-            case {"do": "time", "how": str(how), "poison": dict(poison)}:
-                send(replies, replay.time(how, poison))
+            case {"do": "lap", "how": str(how), "poison": dict(poison), "set": int(number)}:
+                send(replies, replay.lap(how, poison, number))
+            case {"do": "read", "buffer": str(name), "file": str(path)}:
+                send(replies, replay.read(name, path))
+            case {"do": "peek", "buffer": str(name), "places": list(places), "bytes": int(size)}:
+                send(replies, {}, replay.peek(name, places, size))
+            case {"do": "same", "buffer": str(name), "file": str(path), "set": int() | None as number}:
+                send(replies, replay.same(name, path, number))
             case _:
                 raise WireBroken("a request of no known kind")
 
 
-def main(api: Any = None) -> int:
+def main(api: Any = None, defences: Defences = ALL, clock: Callable[[], float] = time.perf_counter) -> int:
     """Serves on the process's own standard streams; what a kernel prints goes where errors go. `api` as in Driver."""
     with os.fdopen(os.dup(1), "wb") as replies:
         os.dup2(2, 1)
         try:
             driver = Driver(api)
-            facts = driver.facts()
-            sensors = Sensors(facts.uuid)
-            send(replies, {"device": asdict(facts), "driver": sensors.driver()})
+            send(replies, {"device": asdict(driver.facts())})
             driver.open()
-            serve(Replay(driver, sensors), sys.stdin.buffer, replies)
+            serve(Replay(driver, defences, clock), sys.stdin.buffer, replies)
         except WireBroken:
             return 1
         except DriverError as error:
@@ -249,6 +281,9 @@ def main(api: Any = None) -> int:
             return 1
         except PlanInvalid as error:
             send(replies, {"error": f"The plan cannot be replayed: {error}.", "name": "plan"})
+            return 1
+        except OSError as error:
+            send(replies, {"error": f"The replay process has no file: {error}.", "name": "file"})
             return 1
     return 0
 

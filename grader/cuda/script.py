@@ -44,6 +44,12 @@ class Script:
         for function, *arguments in self.calls:
             self._driver.call(function, *arguments)
 
+    def local_bytes(self) -> int:
+        """The most local memory that one of its kernels has, bytes a thread."""
+        name = self._driver.enum("CUfunction_attribute", "FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES")
+        sizes = [int(self._driver.call("cuFuncGetAttribute", name, held)) for held in self._functions.values()]
+        return max(sizes, default=0)
+
     def captured(self) -> Any:
         """The same as a CUDA graph, ready for cuGraphLaunch; the second call as good as the first."""
         driver = self._driver
@@ -87,32 +93,13 @@ class Script:
         config.sharedMemBytes = launch.shared
         config.hStream = self._stream
         if launch.cooperative:
-            value = api.CUlaunchAttributeValue()
-            value.cooperative = 1
-            attribute = api.CUlaunchAttribute()
-            attribute.id = driver.enum("CUlaunchAttributeID", "LAUNCH_ATTRIBUTE_COOPERATIVE")
-            attribute.value = value
-            config.attrs = [attribute]
+            config.attrs = [driver.cooperative()]
             config.numAttrs = 1
         if self._parameter_bytes(function) != len(launch.parameters):
             raise PlanInvalid(f"the parameters of {launch.kernel} are not as many bytes as it takes")
-        return "cuLaunchKernelEx", config, function, 0, self._packed(launch.parameters)
-
-    def _packed(self, parameters: bytes) -> int:
-        """The address of a list that tells the driver to take the parameter block whole; 0 for an empty one."""
-        if not parameters:
-            return 0
-        api = self._driver.api
-        size = ctypes.c_size_t(len(parameters))
-        words = (ctypes.c_void_p * 5)(
-            int(api.CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT),
-            self._kept(parameters),
-            int(api.CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT),
-            ctypes.addressof(size),
-            int(api.CU_LAUNCH_PARAM_END_AS_INT),
-        )
-        self._alive += [size, words]
-        return ctypes.addressof(words)
+        extra, held = driver.packed(launch.parameters)
+        self._alive += held
+        return "cuLaunchKernelEx", config, function, 0, extra
 
     def _kept(self, payload: bytes) -> int:
         held = ctypes.create_string_buffer(payload, len(payload))

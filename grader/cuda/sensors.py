@@ -19,6 +19,10 @@ _REASONS = {
 }
 
 
+# Those that come and go with the load and the temperature, and that a pause may end.
+_PASSING = 0x004 | 0x008 | 0x020 | 0x040 | 0x080
+
+
 class Sensors:
     """The sensors of one GPU, by its UUID."""
 
@@ -35,6 +39,14 @@ class Sensors:
     def driver(self) -> str | None:
         """The driver's own version: 580.159.04."""
         return str(self._library.nvmlSystemGetDriverVersion()) if self._library is not None else None
+
+    def held_down(self) -> list[str]:
+        """What holds the clocks down now and may end: power, temperature, a brake; empty where nobody can say."""
+        if self._library is None:
+            return []
+        with contextlib.suppress(Exception):
+            return _reasons(self._library.nvmlDeviceGetCurrentClocksThrottleReasons(self._handle) & _PASSING)
+        return []
 
     def read(self) -> dict[str, float | list[str]]:
         """Clocks in MHz, temperature in °C, power in W, what holds the clocks down; what cannot be read is missing."""

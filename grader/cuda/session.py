@@ -7,24 +7,24 @@ and the next plan that is loaded starts another child.
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
 import sys
-import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from grader.cache import ToolMissing
 from grader.cuda.addresses import ARENA_BYTES, PLACES, Place
-from grader.cuda.driver import FAULTS, DeviceFacts
-from grader.cuda.timing import Times
+from grader.cuda.child import Child, ReplayFailed
+from grader.cuda.driver import DeviceFacts
+from grader.cuda.sensors import Sensors
+from grader.cuda.shared_file import SharedFile
+from grader.cuda.timing import LEAST_RUNS, Lap, Times, enough
 from grader.puzzle import Case, Part, buffer_bytes
 from grader.record.layout import Layout, layout_at
 from grader.record.plan import to_json
-from grader.wire import WireBroken, announce, read_into, receive, send
 
 if TYPE_CHECKING:
     import torch
@@ -34,23 +34,14 @@ if TYPE_CHECKING:
     from grader.record.plan import Plan
     from grader.tools import Tools
 
+__all__ = ["ARENA_BYTES", "RUN_SECONDS", "START_SECONDS", "RealGPU", "ReplayFailed"]
+
 START_SECONDS = 60.0  # the first context on a cold machine takes seconds
 RUN_SECONDS = 20.0
+_WARM_UP = 5
+_TIMING_SECONDS = 5.0
 _SECONDS_A_BYTE = 1 / 50e6  # the slowest pipe that is still waited for
-_PRINTED = 16_384  # bytes
-_ROOT = Path(__file__).parents[2]
 _COMMAND = (sys.executable, "-m", "grader.cuda.replay")
-
-
-class ReplayFailed(Exception):
-    """The replay process could not do what it was asked; the message is one sentence.
-
-    `kind` is "fault" (a kernel's), "hang" (a kernel's), or "unavailable": no GPU, no driver, no memory, a lost child.
-    """
-
-    def __init__(self, kind: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.kind = kind
 
 
 class RealGPU:
@@ -73,12 +64,11 @@ class RealGPU:
         self._seconds = seconds
         self._place = place
         self._command = command
-        self._child: _Child | None = None
+        self._child: Child | None = None
         self._facts: DeviceFacts | None = None
         self._bases: list[int] = []
         self._arena = 0
         self._name: str | None = None
-        self.driver: str | None = None
         self.start()
 
     def __enter__(self) -> RealGPU:
@@ -92,7 +82,7 @@ class RealGPU:
     def start(self) -> None:
         """Starts the child and does not wait for it: others may work meanwhile."""
         if self._child is None:
-            self._child = _Child(self._command)
+            self._child = Child(self._command)
             self._facts = None
 
     def close(self) -> None:
@@ -105,19 +95,24 @@ class RealGPU:
     def device(self) -> DeviceFacts:
         """The GPU; waits until the child has found it."""
         if self._facts is None:
-            answer = self._answer(START_SECONDS)
+            with self._working() as child:
+                answer = child.hear(START_SECONDS)
             try:
                 self._facts = DeviceFacts(**answer["device"])
             except (KeyError, TypeError):
                 raise ReplayFailed("unavailable", "The replay process said something else than its GPU.") from None
             self._name = self._facts.name
-            self.driver = answer.get("driver")
         return self._facts
 
     @property
     def name(self) -> str:
         """The GPU's name as the verdict has it; what was seen first is kept."""
         return self._name or self.device.name
+
+    @property
+    def driver(self) -> str | None:
+        """The driver's own version, where the sensors tell it: 580.159.04."""
+        return self.sensors().driver()
 
     @property
     def printed(self) -> str:
@@ -156,28 +151,62 @@ class RealGPU:
         image = cubin.read_bytes()
         self._ask({"do": "load", "plan": to_json(plan)}, image, seconds=START_SECONDS)
 
-    def fill(self, inputs: Mapping[str, torch.Tensor]) -> None:
-        """Values for In and InOut buffers: contiguous CPU tensors by name."""
+    def fill(self, inputs: Mapping[str, torch.Tensor], number: int = 0) -> None:
+        """Values for In and InOut buffers, kept as the set of this number: contiguous CPU tensors by name."""
         for name, tensor in inputs.items():
-            self._ask({"do": "fill", "buffer": name}, _bytes_of(tensor))
+            with SharedFile(_bytes(tensor)) as shared:
+                shared.tensor(tensor.dtype, tuple(tensor.shape)).copy_(tensor)
+                self.fill_from({name: shared.path}, number)
+
+    def fill_from(self, paths: Mapping[str, str], number: int) -> None:
+        """The same, from files in memory that hold the values, by name (grader/cuda/shared_file.py)."""
+        for name, path in paths.items():
+            self._ask({"do": "fill", "buffer": name, "set": number, "file": path}, seconds=self._copying(name))
 
     def run(self, how: str, poison: Mapping[str, str]) -> None:
         """One replay: "stream", call by call, or "graph", captured before. `poison`: hexadecimal, by buffer."""
         self._ask({"do": "run", "how": how, "poison": dict(poison)})
 
+    def lap(self, poison: Mapping[str, str], number: int = 0, *, how: str = "graph") -> Lap:
+        """One timed replay on the inputs of this set; what it leaves in the results can be read until the next."""
+        answer = self._ask({"do": "lap", "how": how, "poison": dict(poison), "set": number})
+        return Lap(float(answer["ms"]), float(answer["host_ms"]))
+
     def read(self, results: Mapping[str, torch.Tensor]) -> None:
         """Fills contiguous CPU tensors with the values of the buffers of these names."""
         for name, tensor in results.items():
-            view = _bytes_of(tensor)
-            with self._failing(self._seconds + len(view) * _SECONDS_A_BYTE) as child:
-                send(child.requests, {"do": "read", "buffer": name})
-                self._check(*child.receive(), expected=len(view))
-                read_into(child.replies, view)
+            with SharedFile(_bytes(tensor)) as shared:
+                self._ask({"do": "read", "buffer": name, "file": shared.path}, seconds=self._copying(name))
+                tensor.copy_(shared.tensor(tensor.dtype, tuple(tensor.shape)))
+
+    def peek(self, name: str, places: Sequence[int], size: int) -> bytes:
+        """The bytes of single elements, `size` bytes each, of a buffer."""
+        asked = {"do": "peek", "buffer": name, "places": list(places), "bytes": size}
+        with self._working() as child:
+            return child.ask_bytes(asked, len(places) * size, seconds=self._seconds)
+
+    def same(self, name: str, path: str, number: int | None = None) -> bool:
+        """Whether a buffer, or what is kept of it in a set, holds the values of this file."""
+        asked = {"do": "same", "buffer": name, "file": path, "set": number}
+        return bool(self._ask(asked, seconds=self._copying(name))["same"])
 
     def time(self, how: str, poison: Mapping[str, str]) -> Times:
-        """Many replays of what is loaded, each with a cold L2."""
-        answer = self._ask({"do": "time", "how": how, "poison": dict(poison)}, seconds=self._seconds + RUN_SECONDS)
-        return Times(tuple(float(ms) for ms in answer["ms"]), answer["sensors"])
+        """Many laps of what is loaded and filled, nothing beside it."""
+        for _ in range(_WARM_UP):
+            self.lap(poison, how=how)
+        taken: list[float] = []
+        end = time.monotonic() + _TIMING_SECONDS
+        sensors = self.sensors()
+        said: dict[str, float | list[str]] = {}
+        while not enough(taken) and (len(taken) < LEAST_RUNS or time.monotonic() < end):
+            taken.append(self.lap(poison, how=how).ms)
+            if len(taken) == LEAST_RUNS // 2:
+                said = sensors.read()
+        return Times(tuple(taken), said)
+
+    def sensors(self) -> Sensors:
+        """What this GPU's sensors say; nothing where they cannot be had."""
+        return Sensors(self.device.uuid)
 
     # ---- the conversation -----------------------------------------------------------------------------------------
 
@@ -192,123 +221,28 @@ class RealGPU:
         )
         self._bases, self._arena = [int(base) for base in answer["addresses"]], int(answer["arena"])
 
+    def _copying(self, name: str) -> float:
+        """Seconds that all values of a buffer may take on their way."""
+        sizes = {buffer.name: size for buffer, size in zip(self._part.buffers, self._sizes, strict=True)}
+        return self._seconds + sizes.get(name, 0) * _SECONDS_A_BYTE
+
     def _ask(
         self, message: Mapping[str, Any], raw: bytes | memoryview = b"", *, seconds: float | None = None
     ) -> dict[str, Any]:
-        allowed = (seconds or self._seconds) + len(raw) * _SECONDS_A_BYTE
-        with self._failing(allowed) as child:
-            announce(child.requests, message, len(raw))
-            child.write(raw)
-            return self._check(*child.receive())
-
-    def _answer(self, seconds: float) -> dict[str, Any]:
-        with self._failing(seconds) as child:
-            return self._check(*child.receive())
-
-    def _check(self, message: dict[str, Any], raw_bytes: int, *, expected: int = 0) -> dict[str, Any]:
-        if "error" in message:
-            kind = "fault" if message.get("name") in FAULTS else "unavailable"
-            raise ReplayFailed(kind, str(message["error"]))
-        if raw_bytes != expected:
-            raise WireBroken(f"{raw_bytes} bytes, and not {expected}")
-        return message
+        with self._working() as child:
+            return child.ask(message, raw, seconds=seconds or self._seconds)
 
     @contextlib.contextmanager
-    def _failing(self, seconds: float) -> Iterator[_Child]:
-        """The child, killed if this takes longer; whatever fails, it is gone afterwards."""
+    def _working(self) -> Iterator[Child]:
+        """The child; whatever fails, it is gone afterwards."""
         if self._child is None:
             raise ReplayFailed("unavailable", "The replay process has ended, and nothing was loaded again.")
-        child = self._child
-        timer = threading.Timer(seconds, child.kill)
-        timer.daemon = True
-        timer.start()
         try:
-            yield child
+            yield self._child
         except ReplayFailed:
             self.close()
             raise
-        except WireBroken as broken:
-            late = child.killed
-            self.close()
-            said = child.printed()
-            if late:
-                raise ReplayFailed("hang", f"Nothing came of it within {seconds:.0f} seconds.") from broken
-            raise ReplayFailed("unavailable", f"The replay process ended without a word{_quoted(said)}.") from broken
-        finally:
-            timer.cancel()
 
 
-class _Child:
-    """The process, its pipes, and what it prints."""
-
-    def __init__(self, command: tuple[str, ...]) -> None:
-        path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
-        environment = {**os.environ, "PYTHONPATH": path, "CUDA_MODULE_LOADING": "EAGER", "CUDA_CACHE_DISABLE": "1"}
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self.requests: BinaryIO = self._process.stdin  # type: ignore[assignment]
-        self.replies: BinaryIO = self._process.stdout  # type: ignore[assignment]
-        self.killed = False
-        self._said = bytearray()
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
-
-    def write(self, raw: bytes | memoryview) -> None:
-        """Raw bytes after an announcement. A child that has found an error reads no further: its answer says which."""
-        try:
-            self.requests.write(raw)
-            self.requests.flush()
-        except OSError as error:
-            if self.killed:
-                raise WireBroken(str(error)) from error
-
-    def receive(self) -> tuple[dict[str, Any], int]:
-        return receive(self.replies)
-
-    def printed(self) -> str:
-        return bytes(self._said).decode(errors="replace")
-
-    def kill(self) -> None:
-        self.killed = True
-        self._process.kill()
-
-    def close(self) -> None:
-        """Ends it; one that does not go at the end of its input is killed."""
-        for stream in (self.requests, self.replies):
-            with contextlib.suppress(OSError):
-                stream.close()
-        try:
-            self._process.wait(2.0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):  # the driver may hold it a little longer
-                self._process.wait(10.0)
-        self._listener.join(2.0)
-
-    def _listen(self) -> None:
-        assert self._process.stderr is not None
-        with self._process.stderr as stream:
-            while chunk := stream.read1(4096):  # type: ignore[attr-defined]
-                self._said += chunk[: max(_PRINTED - len(self._said), 0)]
-
-
-def _bytes_of(tensor: torch.Tensor) -> memoryview:
-    """The tensor's own memory; it is contiguous and on the CPU."""
-    import torch
-
-    if not tensor.numel():
-        return memoryview(b"")
-    return tensor.reshape(-1).view(torch.uint8).numpy().data
-
-
-def _quoted(said: str) -> str:
-    lines = said.strip().splitlines()
-    return f": {lines[-1][:300]}" if lines else ""
+def _bytes(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.itemsize

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +10,16 @@ from statistics import median
 
 LEAST_RUNS = 30
 MOST_RUNS = 300
+_LOOKING_MS, _APART = 0.05, 0.02  # what lies between an event and the host's look at it; how far clocks run apart
 NARROW = 0.002  # of the median: an interval this wide is enough
-_TAIL = 0.025  # on either side of a 95 % interval
+
+
+@dataclass(frozen=True)
+class Lap:
+    """One timed run in milliseconds: between two events on the device, and by the host's clock around it."""
+
+    ms: float
+    host_ms: float
 
 
 @dataclass(frozen=True)
@@ -29,19 +38,24 @@ class Times:
         return median_interval(self.ms)
 
 
-def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % confidence interval of the median, from order statistics; nothing is assumed of the distribution.
+def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
+    """The confidence interval of the median, from order statistics; nothing is assumed of the distribution.
 
     The number of values below the true median is binomial with p = 1/2. The interval reaches from the k-th smallest to
-    the k-th largest value, with the largest k whose tail P(X < k) is 2.5 % at most (Conover, Practical Nonparametric
-    Statistics, 3.2). Below 6 values there is no such k, and the whole range is given.
+    the k-th largest value, with the largest k whose tail P(X < k) is half of what the level leaves at most (Conover,
+    Practical Nonparametric Statistics, 3.2). Where there is no such k, as below 6 values at 95 %, the whole range is
+    given.
     """
-    ordered, count = sorted(values), len(values)
-    below, rank = 0, 0
-    while (below := below + math.comb(count, rank)) <= _TAIL * 2**count:
+    ordered, rank = sorted(values), _rank(len(values), level)
+    return ordered[rank - 1], ordered[len(values) - rank]
+
+
+@functools.cache
+def _rank(count: int, level: float) -> int:
+    tail, below, rank = (1 - level) / 2, 0, 0
+    while (below := below + math.comb(count, rank)) <= tail * 2**count:
         rank += 1
-    rank = max(rank, 1)
-    return ordered[rank - 1], ordered[count - rank]
+    return max(rank, 1)
 
 
 def enough(values: Sequence[float]) -> bool:
@@ -52,6 +66,17 @@ def enough(values: Sequence[float]) -> bool:
     return len(values) >= MOST_RUNS or high - low <= NARROW * median(values)
 
 
+def clocks_disagree(laps: Sequence[Lap]) -> bool:
+    """Whether device and host saw other times pass, in most of the laps, and by more than the host's looks take."""
+    beyond = [abs(lap.ms - lap.host_ms) - _LOOKING_MS - _APART * max(lap.ms, lap.host_ms) for lap in laps]
+    return bool(beyond) and median(beyond) > 0
+
+
 def gigabytes_per_second(moved: int, ms: float) -> float:
     """`moved` bytes in `ms` milliseconds, in 10**9 bytes a second; 0 for no bytes."""
     return moved / ms / 1e6 if moved else 0.0
+
+
+def teraflops_per_second(flops: int, ms: float) -> float:
+    """`flops` operations in `ms` milliseconds, in 10**12 a second; 0 for none."""
+    return flops / ms / 1e9 if flops else 0.0

@@ -10,17 +10,16 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from grader.cache import ToolMissing
 from grader.compare import Comparison, compare
+from grader.cuda.poison import poison_of, still_poisoned
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.cuda.timing import Times, gigabytes_per_second
 from grader.explain import Observation
-from grader.inputs import TORCH_TYPES, poisoned
-from grader.puzzle import Buffer, Case, DType, Out, Part, buffer_bytes, call_by_name
+from grader.puzzle import Case, Part, buffer_bytes, call_by_name
 from grader.simt.software import NOBODY, RunResult
 from grader.trial import Ran, Trial, launches_of
 from grader.verdict import Stage, Timing
@@ -45,11 +44,11 @@ class CudaTrial(Trial):
             for run, how in enumerate(HOWS):
                 memory, inputs = self._memory(run)
                 replayed(self.gpu, self.part, memory, how=how, run=run)
-                self._judge_values(ran, memory, compare(self.part, self.case, inputs, memory), inputs, run)
+                self.judge_values(ran, memory, compare(self.part, self.case, inputs, memory), inputs, run)
                 if ran.observations:
                     break
         except ReplayFailed as failed:
-            self._blame(ran, failed)
+            self.blame(ran, failed)
         ran.result = replace(ran.result, device=self.gpu.name)
         ran.seconds = time.perf_counter() - begun
         return ran
@@ -67,14 +66,14 @@ class CudaTrial(Trial):
             self.gpu.fill(inputs)
             times = self.gpu.time("graph", poison_of(self.part, memory, 0))
             self.gpu.read({buffer.name: memory[buffer.name] for buffer in self.part.results})
-            self._judge_values(ran, memory, compare(self.part, self.case, inputs, memory), inputs, 0)
+            self.judge_values(ran, memory, compare(self.part, self.case, inputs, memory), inputs, 0)
         except ReplayFailed as failed:
-            self._blame(ran, failed)
+            self.blame(ran, failed)
         ran.result = replace(ran.result, device=self.gpu.name)
         ran.seconds = time.perf_counter() - begun
         return ran, None if times is None else timing(self.gpu.name, self.part, self.case, times)
 
-    def _judge_values(
+    def judge_values(
         self,
         ran: Ran,
         memory: Mapping[str, torch.Tensor],
@@ -82,13 +81,14 @@ class CudaTrial(Trial):
         inputs: Mapping[str, torch.Tensor],
         run: int,
     ) -> None:
-        unwritten = {buffer.name: _still_poisoned(buffer, memory[buffer.name], run) for buffer in self.part.results}
+        """Puts into `ran` what the comparison says of the results in `memory`, on `inputs`."""
+        unwritten = {buffer.name: still_poisoned(buffer, memory[buffer.name], run) for buffer in self.part.results}
         seen = RunResult(
             findings=[], count=dict, unwritten=unwritten, writer=lambda _buffer, _element: NOBODY, tells_writers=False
         )
         self._judge(ran, seen, comparison, inputs)
 
-    def _blame(self, ran: Ran, failed: ReplayFailed) -> None:
+    def blame(self, ran: Ran, failed: ReplayFailed) -> None:
         """A fault or a hang is the kernel's; anything else says nothing about it."""
         if failed.kind == "unavailable":
             raise ToolMissing(str(failed)) from failed
@@ -108,13 +108,6 @@ def replayed(gpu: RealGPU, part: Part, memory: Mapping[str, torch.Tensor], *, ho
     gpu.fill({buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.is_read})
     gpu.run(how, poison_of(part, memory, run))
     gpu.read({buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.role != "in"})
-
-
-def poison_of(part: Part, memory: Mapping[str, torch.Tensor], run: int) -> dict[str, str]:
-    """What the elements of results and workspaces, which are of the types in `memory`, hold before a run: bytes in
-    hexadecimal, by buffer.
-    """
-    return {buffer.name: _poison(memory[buffer.name].dtype, run) for buffer in part.buffers if not buffer.is_read}
 
 
 def timing(device: str, part: Part, case: Case, times: Times) -> Timing:
@@ -139,19 +132,3 @@ def fits(part: Part, case: Case) -> bool:
     except (OSError, ValueError, StopIteration):
         return True
     return needed <= free
-
-
-def _poison(dtype: torch.dtype, run: int) -> str:
-    name = next(name for name, known in TORCH_TYPES.items() if known == dtype)
-    one = poisoned(Out("one", DType(name, dtype.itemsize), 1), Case(), run)
-    return one.view(torch.uint8).numpy().tobytes().hex()
-
-
-def _still_poisoned(buffer: Buffer, got: torch.Tensor, run: int) -> dict[str, Any]:
-    if buffer.role != "out":
-        return {"count": 0, "first": 0, "ranges": []}
-    words = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[got.itemsize]
-    pattern = int.from_bytes(bytes.fromhex(_poison(got.dtype, run)), "little", signed=True)
-    left = got.reshape(-1).view(words) == pattern
-    count = int(left.sum())
-    return {"count": count, "first": int(left.nonzero()[0]) if count else 0, "ranges": []}

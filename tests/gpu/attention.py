@@ -20,8 +20,9 @@ import torch
 from grader.build import Build
 from grader.catalog import Located
 from grader.compare import compare
+from grader.cuda.poison import poison_of
 from grader.cuda.session import RealGPU
-from grader.cuda.trial import poison_of, timing
+from grader.cuda.trial import timing
 from grader.inputs import memory_for
 from grader.puzzle import Case, Part, call_by_name
 from grader.record import record

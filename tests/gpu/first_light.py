@@ -30,9 +30,10 @@ from grader.build import Build, build, build_library
 from grader.catalog import Located, load_catalog
 from grader.check import Options, Submission, check_part
 from grader.compare import compare
+from grader.cuda.poison import poison_of
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.cuda.timing import gigabytes_per_second
-from grader.cuda.trial import HOWS, poison_of, replayed
+from grader.cuda.trial import HOWS, replayed
 from grader.inputs import derived_seed, draw_inputs, memory_for, poisoned
 from grader.puzzle import Case
 from grader.record import record

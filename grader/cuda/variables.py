@@ -1,0 +1,117 @@
+"""Puts a module's variables back to what its cubin says, so that nothing is kept in them from lap to lap.
+
+A variable is a symbol in one of three sections of the ELF: .nv.global (zeros at first), .nv.global.init and
+.nv.constant3 (whose bytes are in the file). The driver finds it by its name, static ones of a function too; a section
+lies in one piece, which also holds what has no name, as the padding between two variables and the text of a printf.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from grader.cuda.driver import Driver, DriverError
+from grader.cuda.memory import fill
+from grader.record.plan import PlanInvalid
+
+_SECTIONS = (".nv.global", ".nv.global.init", ".nv.constant3")
+_MANAGED = "STV_EXPORTED"  # pyelftools' name for 4, which is STO_CUDA_MANAGED in a cubin
+_HEAP = ("malloc", "free")
+
+
+@dataclass(frozen=True)
+class Section:
+    """Variables that lie together: `symbols` are (name, offset) in the section, `content` its first bytes, None for
+    zeros.
+    """
+
+    size: int
+    content: bytes | None
+    symbols: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Module:
+    """What a cubin keeps from launch to launch; `unrestorable` names what nobody can put back, None if all can be."""
+
+    sections: tuple[Section, ...]
+    unrestorable: str | None
+
+
+def read_module(image: bytes) -> Module:
+    """The variables of a cubin; raises `PlanInvalid` for what is no such file."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        elf = ELFFile(io.BytesIO(image))
+        sections: list[Any] = list(elf.iter_sections())
+        symbols = [symbol for section in sections if section.name == ".symtab" for symbol in section.iter_symbols()]
+        return Module(tuple(_sections(sections, symbols)), _unrestorable(symbols))
+    except (ELFError, ValueError, KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        raise PlanInvalid("the cubin is no ELF file that can be read") from error
+
+
+def _sections(sections: list[Any], symbols: list[Any]) -> Iterator[Section]:
+    for number, section in enumerate(sections):
+        if section.name not in _SECTIONS or not section["sh_size"]:
+            continue
+        named = [
+            (symbol.name, int(symbol["st_value"]))
+            for symbol in symbols
+            if symbol["st_shndx"] == number and symbol["st_info"]["type"] == "STT_OBJECT"
+        ]
+        content = None if section["sh_type"] == "SHT_NOBITS" else bytes(section.data())
+        yield Section(int(section["sh_size"]), content, tuple(named))
+
+
+def _unrestorable(symbols: list[Any]) -> str | None:
+    for symbol in symbols:
+        if symbol["st_other"]["visibility"] == _MANAGED:
+            return f"the managed variable {symbol.name}"
+        if symbol.name in _HEAP and symbol["st_shndx"] == "SHN_UNDEF":
+            return f"memory that a kernel gets by {symbol.name}"
+    return None
+
+
+class Variables:
+    """The variables of a loaded module. `found` is false where the driver does not say where one of them lies: then
+    only loading the module again puts them back. Raises `DriverError`.
+    """
+
+    def __init__(self, driver: Driver, handle: Any, module: Module) -> None:
+        self._driver = driver
+        self._held: list[tuple[int, Any, int]] = []
+        self.found = True
+        for section in module.sections:
+            base = self._base(handle, section)
+            if base is None:
+                self.found = False
+            else:
+                content = section.content
+                held = None if content is None else ctypes.create_string_buffer(content, len(content))
+                self._held.append((base, held, section.size))
+
+    def restore(self, stream: Any) -> None:
+        """All of them as they were when the module was loaded; in stream order."""
+        for base, content, size in self._held:
+            if content is None:
+                fill(self._driver, base, size, b"\0", stream)
+            else:
+                self._driver.call("cuMemcpyHtoDAsync", base, ctypes.addressof(content), size, stream)
+
+    def _base(self, handle: Any, section: Section) -> int | None:
+        """Where the section begins, if all of its variables that the driver knows say the same."""
+        bases = set()
+        for name, offset in section.symbols:
+            try:
+                address, _ = self._driver.call("cuModuleGetGlobal", handle, name.encode())
+            except DriverError as error:
+                if error.name != "CUDA_ERROR_NOT_FOUND":
+                    raise
+                continue
+            bases.add(int(address) - offset)
+        return bases.pop() if len(bases) == 1 else None
