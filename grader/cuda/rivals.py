@@ -1,0 +1,133 @@
+"""What a learner's kernel is timed in turn with: the course's own, PyTorch's, and what the GPU gives at best.
+
+Each has a process of its own, which does nothing before its first lap, except that PyTorch is imported. One that cannot
+be had then (no nvcc, no memory, an operator that this PyTorch lacks) says so, and the race goes on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from grader.build import BuildFailed
+from grader.cache import ToolMissing
+from grader.catalog import Located, UsageError
+from grader.cuda.ceilings import SOURCE, ceiling_of
+from grader.cuda.child import ReplayFailed
+from grader.cuda.contest import Contestant, ReplayContestant
+from grader.cuda.driver import DeviceFacts
+from grader.cuda.input_sets import InputSets
+from grader.cuda.limits import bound_of, bytes_read, bytes_written
+from grader.cuda.pytorch_rival import ProductContestant, pytorch_of
+from grader.cuda.session import RealGPU
+from grader.cuda.timing import Lap
+from grader.explain import sentence
+from grader.inputs import TORCH_TYPES
+from grader.prelude import Companion
+from grader.puzzle import Case, Part, call_by_name, dtype_of
+from grader.submission import used_sources
+from grader.tools import Tools
+
+_NOT_TO_BE_HAD = (BuildFailed, ToolMissing, UsageError, OSError)
+
+
+def rivals_of(
+    located: Located,
+    case: Case,
+    *,
+    sets: InputSets,
+    device: DeviceFacts,
+    tools: Tools,
+    compiled: bool = False,
+    reference: bool = True,
+) -> list[Contestant]:
+    """Those of one case, in the order in which they are shown; `sets` are the inputs of all but the ceiling.
+
+    `compiled` asks for torch.compile, which takes half a minute; `reference` is not wanted where it races itself.
+    """
+    found: list[Contestant] = []
+    if reference:
+        found.append(_reference(located, sets, tools))
+    if located.part.in_pytorch is not None:
+        found += [pytorch_of(located, case, sets, compiled=way) for way in ([False, True] if compiled else [False])]
+    return [*found, ceiling_beside(located.part, case, sets=len(sets), device=device, tools=tools)]
+
+
+def ceiling_beside(part: Part, case: Case, *, sets: int, device: DeviceFacts, tools: Tools) -> Contestant:
+    """The best that the GPU gives of what bounds the case: a streaming kernel, or PyTorch's product of matrices."""
+    if bound_of(part, case, device) == "compute":
+        first = next(buffer for buffer in part.buffers if buffer.is_read)
+        dtype = str(TORCH_TYPES[dtype_of(first, case.params).name]).removeprefix("torch.")
+        return ProductContestant("ceiling", dtype, call_by_name(part.work, case.params).flops)
+    ceiling = ceiling_of(part, case, device.multiprocessors)
+    facts = {"read": _amount(bytes_read(part, case)), "written": _amount(bytes_written(part, case))}
+
+    def made() -> Contestant:
+        nothing = InputSets(ceiling.part, ceiling.case, [0] * sets)
+        return _replayed("ceiling", what, ceiling.part, SOURCE, (), nothing, tools)
+
+    what = sentence("rivals", "stream", facts=facts)
+    return Later("ceiling", what, made)
+
+
+class Later:
+    """A contestant that is made at its first lap; where that fails, this says why, as a contestant does."""
+
+    def __init__(self, name: str, what: str, make: Callable[[], Contestant]) -> None:
+        self.name = name
+        self.what = what
+        self._make = make
+        self._made: Contestant | None = None
+
+    def __enter__(self) -> Later:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._made is not None:
+            self._made.close()
+
+    def lap(self, inputs: int) -> Lap:
+        if self._made is None:
+            try:
+                self._made = self._make()
+            except _NOT_TO_BE_HAD as error:
+                raise ReplayFailed("unavailable", str(error)) from error
+        return self._made.lap(inputs)
+
+
+def _reference(located: Located, sets: InputSets, tools: Tools) -> Contestant:
+    name, what = "reference", sentence("rivals", "reference")
+
+    def made() -> Contestant:
+        return _replayed(name, what, located.part, located.solution_path, used_sources(located), sets, tools)
+
+    return Later(name, what, made)
+
+
+def _replayed(
+    name: str, what: str, part: Part, source: Path, uses: Sequence[Companion], sets: InputSets, tools: Tools
+) -> Contestant:
+    """The entry in `source`, recorded for a GPU of its own."""
+    gpu = RealGPU(part)
+    try:
+        own = gpu.tools(tools)
+        built = own.build(source, uses)
+        plan = own.record(built, part, sets.case).plan
+    except BaseException:
+        gpu.close()
+        raise
+    return ReplayContestant(name, what, gpu=gpu, plan=plan, cubin=built.cubin, sets=sets)
+
+
+def _amount(count: int) -> str:
+    """Bytes as one reads them: 2.15 GB."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} bytes"
