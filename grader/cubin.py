@@ -29,6 +29,8 @@ _RESERVED_SHARED = 1024
 # __device__ without and with a first value, __constant__
 _OF_VARIABLES = (".nv.global", ".nv.global.init", ".nv.constant3")
 
+_OF_CODE = (".text.", ".nv.constant", ".nv.global", ".nv.shared", ".nv.info")
+
 _UNKNOWN = 0xFFFFFFFF  # as the stack of what calls itself
 
 
@@ -87,6 +89,22 @@ def read_variables(cubin: Path) -> dict[str, int]:
             for symbol in symbols.iter_symbols()
             if symbol["st_shndx"] in numbers and symbol["st_info"]["type"] == "STT_OBJECT"
         }
+
+
+def read_code(cubin: Path) -> list[tuple[str, bytes]]:
+    """The sections that decide what runs, by name in order: code, constants, first values, and what a launch needs.
+
+    Of memory that has no first values, shared memory above all, it is the size, as text.
+    """
+    from elftools.elf.elffile import ELFFile  # slow, and never needed for what is in the cache
+
+    with cubin.open("rb") as stream:
+        found = [section for section in ELFFile(stream).iter_sections() if section.name.startswith(_OF_CODE)]
+        return sorted((section.name, _content(section)) for section in found)
+
+
+def _content(section: Any) -> bytes:
+    return str(section["sh_size"]).encode() if section["sh_type"] == "SHT_NOBITS" else bytes(section.data())
 
 
 def _kernel(name: str, of_all: dict[int, int], info: bytes, static_shared: int) -> Kernel:

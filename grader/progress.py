@@ -1,14 +1,12 @@
-"""What this learner has reached: one SQLite file in the workspace, `.grader/progress.sqlite`.
+"""What this learner has reached: one SQLite file in the workspace, `.grader/progress.sqlite` (see `database.py`).
 
-Where the workspace cannot be written the file lies in the user's data folder, and where that cannot be written either,
-progress lasts as long as the process. GRADER_DATA names another folder. A check never fails because of its notes.
+A check never fails because of its notes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -16,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.database import Schema, open_database
 from grader.verdict import State
 
-_VERSION = 2
-_SCHEMA = """
+_TABLES = """
 CREATE TABLE IF NOT EXISTS part (
     puzzle TEXT NOT NULL, part TEXT NOT NULL,
     state TEXT NOT NULL, last_finding TEXT, failed_seed INTEGER,
@@ -31,6 +29,8 @@ CREATE TABLE IF NOT EXISTS hint (
     PRIMARY KEY (puzzle, part, number)
 );
 """
+_BEFORE_TEXTS = "ALTER TABLE part ADD COLUMN passed_text TEXT"  # version 1 did not note which text passed
+_SCHEMA = Schema("progress.sqlite", 2, _TABLES, {1: _BEFORE_TEXTS})
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Progress:
     """Notes on all parts of one workspace."""
 
     def __init__(self, workspace: Path) -> None:
-        self.path, self._database = _open(workspace)
+        self.path, self._database = open_database(workspace, _SCHEMA)
 
     def close(self) -> None:
         self._database.close()
@@ -128,45 +128,3 @@ class Progress:
     def _changes(self) -> Iterator[None]:
         with contextlib.suppress(sqlite3.Error), self._database:
             yield
-
-
-def _open(workspace: Path) -> tuple[Path | None, sqlite3.Connection]:
-    for folder in _folders(workspace):
-        try:
-            return folder / "progress.sqlite", _connect(folder)
-        except (OSError, sqlite3.Error):
-            continue
-    database = sqlite3.connect(":memory:")
-    database.executescript(_SCHEMA)
-    return None, database
-
-
-def _folders(workspace: Path) -> Iterator[Path]:
-    if chosen := os.environ.get("GRADER_DATA"):
-        yield Path(chosen)
-        return
-    yield workspace / ".grader"
-    data = os.environ.get("XDG_DATA_HOME") or str(Path("~").expanduser() / ".local" / "share")
-    yield Path(data) / "grader" / hashlib.sha256(str(workspace.resolve()).encode()).hexdigest()[:16]
-
-
-def _connect(folder: Path) -> sqlite3.Connection:
-    folder.mkdir(parents=True, exist_ok=True)
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n", encoding="utf-8")
-    database = sqlite3.connect(folder / "progress.sqlite", timeout=2.0)
-    try:
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version > _VERSION:
-            raise sqlite3.DatabaseError(f"{folder} was written by a newer grader")
-        with database:
-            for statement in _SCHEMA.split(";"):
-                database.execute(statement)
-            if version == 1:  # written before it was noted which text passed
-                database.execute("ALTER TABLE part ADD COLUMN passed_text TEXT")
-            database.execute(f"PRAGMA user_version = {_VERSION}")
-    except sqlite3.Error:
-        database.close()
-        raise
-    return database
