@@ -11,7 +11,21 @@ from itertools import pairwise
 import typer
 
 from grader.catalog import UsageError
-from grader.cli import author, check, debug, doctor, explain, hint, listing, plan, program, reset, solution, sweep
+from grader.cli import (
+    author,
+    check,
+    debug,
+    doctor,
+    explain,
+    hint,
+    leaderboard,
+    listing,
+    plan,
+    program,
+    reset,
+    solution,
+    sweep,
+)
 
 __all__ = ["main", "run"]
 
@@ -32,6 +46,7 @@ app.command("explain")(explain.explain)
 app.command("plan")(plan.plan)
 app.command("sweep")(sweep.sweep)
 app.command("run")(program.run_program)
+app.command("leaderboard")(leaderboard.leaderboard)
 app.command("doctor")(doctor.doctor)
 app.add_typer(author.author, name="author")
 

@@ -120,7 +120,7 @@ def _device(kept: Kept) -> str:
 def _board(device: str, results: Sequence[Kept]) -> Board:
     rows = _rows(results, time_interval)
     rivals = [_typical([row.entry for row in rows], name) for name in _RIVALS]
-    history = tuple(kept.entry for kept in results)
+    history = tuple(sorted((kept.entry for kept in results), key=lambda entry: entry.when))
     return Board(device, rows, tuple(rival for rival in rivals if rival is not None), history)
 
 

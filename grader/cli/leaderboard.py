@@ -1,0 +1,189 @@
+"""The command `grader leaderboard`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.catalog import Catalog, Located, UsageError, load_catalog
+from grader.cli.confirm import confirmed
+from grader.cli.names import YesOption
+from grader.explain import sentence
+
+if TYPE_CHECKING:
+    from grader.leaderboard.ranking import PartBoards
+    from grader.leaderboard.store import Leaderboard
+
+NOT_TAKEN = 1
+_LARGEST_FILE = 256 << 20  # bytes
+
+
+def leaderboard(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PUZZLE[.PART] | export FILE | import FILE...]", help="1.2; nothing for all parts."),
+    ] = None,
+    html: Annotated[str | None, typer.Option(metavar="DIR", help="Write web pages there.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help='Your name on the board; "" for a pseudonym again.')
+    ] = None,
+    no_source: Annotated[bool, typer.Option("--no-source", help="Export without your sources.")] = False,
+    yes: YesOption = False,
+) -> None:
+    """Show who is how fast, on which GPU.
+
+    `export FILE` writes all results as JSON, `import FILE` takes in those that fit this course, and says why it does
+    not take the others; then the exit code is 1.
+    """
+    from grader.leaderboard.store import Leaderboard
+
+    words = what or []
+    catalog = load_catalog()
+    with Leaderboard(catalog.root) as board:
+        if name is not None:
+            _choose_name(board, name)
+        match words:
+            case ["export", file]:
+                _export(board, file, sources=not no_source, yes=yes)
+            case ["import", *files] if files:
+                _import(board, catalog, files)
+            case ["export" | "import", *_]:
+                raise UsageError(f"Name the file: `grader leaderboard {words[0]} results.json`.")
+            case [_, _, *_]:
+                raise UsageError(f"Name one puzzle or part; {words[1]!r} is one word too many.")
+            case _:
+                _show(board, catalog, words[0] if words else None, html, quiet=name is not None)
+
+
+def _choose_name(board: Leaderboard, name: str) -> None:
+    from grader.leaderboard.names import why_no_name
+
+    if name and (why := why_no_name(name)):
+        raise UsageError(f"The name {why}; give another, or none: --name ''.")
+    try:
+        board.choose_name(name or None)
+    except sqlite3.Error as error:
+        raise UsageError(f"Your name cannot be kept: {error}.") from None
+    typer.echo(_say("named", name=board.player.name))
+
+
+# ---- showing ----
+
+
+def _show(board: Leaderboard, catalog: Catalog, text: str | None, html: str | None, *, quiet: bool) -> None:
+    chosen = _chosen(catalog, text)
+    if html is not None:
+        _write_pages(board, chosen, html)
+        return
+    from rich.console import Console
+
+    from grader.leaderboard.table import print_overview, print_part
+
+    known = list(_known(board, chosen))
+    console = Console(highlight=False)
+    if len(chosen) == 1:
+        print_part(console, chosen[0], _boards(board, chosen[0]))
+    elif known:
+        print_overview(console, known)
+    elif not quiet:
+        typer.echo(_say("empty"))
+
+
+def _chosen(catalog: Catalog, text: str | None) -> Sequence[Located]:
+    """The part, those of the puzzle, or all."""
+    if text is None:
+        return [located for puzzle in catalog.puzzles for located in puzzle.parts]
+    puzzle, located = catalog.resolve(text)
+    return puzzle.parts if located is None else [located]
+
+
+def _known(board: Leaderboard, chosen: Sequence[Located]) -> Iterator[tuple[Located, PartBoards]]:
+    """The parts that there are results of."""
+    named = {(kept.entry.puzzle, kept.entry.part) for kept in board.entries()}
+    for located in chosen:
+        if (located.puzzle.name, located.part.name) in named:
+            yield located, _boards(board, located)
+
+
+def _boards(board: Leaderboard, located: Located) -> PartBoards:
+    from grader.identity import statement_hash
+    from grader.leaderboard.ranking import part_boards
+
+    results = board.entries(located.puzzle.name, located.part.name)
+    return part_boards(results, statement_hash(located))
+
+
+def _write_pages(board: Leaderboard, chosen: Sequence[Located], folder: str) -> None:
+    from grader.leaderboard.pages import write_pages
+
+    try:
+        index = write_pages(Path(folder), list(_known(board, chosen)))
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror or error}.") from None
+    typer.echo(_say("pages", path=index))
+
+
+# ---- exchange ----
+
+
+def _export(board: Leaderboard, file: str, *, sources: bool, yes: bool) -> None:
+    from grader.leaderboard.entry import results_text
+
+    path = Path(file)
+    if path.exists() and not confirmed(f"{file} is there already. Write over it?", yes=yes):
+        raise typer.Exit(1)
+    results = board.entries()
+    entries = [kept.entry if kept.own and sources else kept.entry.without_texts() for kept in results]
+    try:
+        path.write_text(results_text(entries), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from None
+    typer.echo(_say("exported", count=len(entries), file=file))
+    if any(entry.source for entry in entries):
+        typer.echo(_say("exported_sources"))
+
+
+def _import(board: Leaderboard, catalog: Catalog, files: Sequence[str]) -> None:
+    from grader.leaderboard.admission import admitted
+
+    if board.path is None:
+        raise UsageError("Results cannot be kept here; set GRADER_DATA to a folder of your own.")
+    refused = False
+    for file, results in [(file, _results_in(file)) for file in files]:
+        taken, reasons = admitted(results, catalog)
+        try:
+            new = board.keep(taken)
+        except sqlite3.Error as error:
+            raise UsageError(f"Results cannot be kept: {error}.") from None
+        for reason in reasons:
+            typer.echo(_say("refused", file=file, number=reason.number, who=reason.who, why=reason.why), err=True)
+        typer.echo(_say("taken", file=file, new=new, known=len(taken) - new))
+        refused |= bool(reasons)
+    raise typer.Exit(NOT_TAKEN if refused else 0)
+
+
+def _results_in(file: str) -> list[object]:
+    from grader.leaderboard.entry import read_results
+    from grader.leaderboard.fields import EntryRefused
+
+    path = Path(file)
+    try:
+        if not path.is_file():
+            raise UsageError(f"There is no file {file}.")
+        if path.stat().st_size > _LARGEST_FILE:
+            raise UsageError(f"{file} is larger than {_LARGEST_FILE >> 20} MiB, and no results of one class.")
+        return read_results(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is no text in UTF-8.") from None
+    except EntryRefused as refused:
+        raise UsageError(f"{file} holds no results. {refused}") from None
+
+
+def _say(key: str, **facts: object) -> str:
+    return sentence("leaderboard", key, facts=facts)
