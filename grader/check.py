@@ -29,6 +29,7 @@ from grader.python_part import PythonPart
 from grader.shrunk import listed
 from grader.smallest import Failing, smallest_case
 from grader.submission import Options, Submission
+from grader.timed import Progress, TimedPart, explained
 from grader.tools import Tools, TorchLoading
 from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, Stage, State
 
@@ -45,8 +46,14 @@ _MOST_AHEAD = 16  # recordings: plans may carry many megabytes
 _MOST_FAILED = 8  # launches
 
 
-def check_part(submission: Submission, options: Options, tools: Tools, loading: TorchLoading) -> PartVerdict:
-    """Judges one file; whatever it does, a verdict comes out."""
+def _nobody(_sentence: str) -> None:
+    """Who is told where nobody wants to know."""
+
+
+def check_part(
+    submission: Submission, options: Options, tools: Tools, loading: TorchLoading, progress: Progress = _nobody
+) -> PartVerdict:
+    """Judges one file; whatever it does, a verdict comes out. `progress` is told in short sentences what takes long."""
     if isinstance(submission.located.part, PythonPart):
         from grader.caged_python.judge import check_python_part
 
@@ -55,7 +62,7 @@ def check_part(submission: Submission, options: Options, tools: Tools, loading: 
         from grader.op_list.reading import check_reading_part
 
         return check_reading_part(submission, options)
-    check = _PartCheck(submission, options, tools=tools, loading=loading)
+    check = _PartCheck(submission, options, tools=tools, loading=loading, progress=progress)
     if missing := submission.own_parts_missing():
         return check.not_started(missing)
     verdict = check.verdict()
@@ -68,6 +75,7 @@ def check_part(submission: Submission, options: Options, tools: Tools, loading: 
 class _PartCheck(Notes):
     tools: Tools
     loading: TorchLoading
+    progress: Progress
     gpu: RealGPU | None = None
     failing: Failing | None = None
 
@@ -121,7 +129,9 @@ class _PartCheck(Notes):
             self._full_size(built)
         faulty = bool(self.findings)
         state = self._judge_goals(built) if not faulty or self._right_where_there_is_work() else State.wrong
-        return self._state_with_findings() if faulty else state
+        state = self._state_with_findings() if faulty else state
+        self._explain_time(built, state)
+        return state
 
     def _right_where_there_is_work(self) -> bool:
         """Whether all cases with a result to compute are right, so that goals can be told beside what is wrong."""
@@ -320,14 +330,25 @@ class _PartCheck(Notes):
         return recording, ran.counters
 
     def _time(self, gpu: RealGPU, built: Build, recording: Recording) -> None:
-        from grader.cuda.trial import CudaTrial
-
         self.stage = Stage.run
-        case, seed = self.part.bench, self.options.seed
-        ran, self.timing = CudaTrial(self.part, BENCH_GROUP, case, built, recording.plan, seed, gpu=gpu).bench()
+        begun = time.perf_counter()
+        timed = TimedPart(
+            self.submission, built, recording, gpu, self.tools, compiled=self.options.compiled, progress=self.progress
+        )
+        ran, self.timing = timed.run(self.options.seed)
+        self._spent("time", begun)
         if ran.result.checked or ran.observations:
-            self._note_of_gpu(ran, built, recording, case)
+            self._note_of_gpu(ran, built, recording, self.part.bench)
             self._shrink(built)
+
+    def _explain_time(self, built: Build, state: State) -> None:
+        """What holds the kernel back; there is no medal for a part that is not passed."""
+        largest = self._largest()
+        if self.timing is not None and self.gpu is not None and largest is not None:
+            timing = self.timing if state is State.passed else replace(self.timing, medal=None)
+            evidence = Evidence(tuple(self.evidence), kernel_facts(built))
+            label = self.submission.located.label
+            self.timing = explained(timing, evidence, largest, self.gpu.device.multiprocessors, label)
 
     def _judge_goals(self, built: Build) -> State:
         self.stage = self.stage if self.findings else Stage.goal

@@ -135,7 +135,8 @@ class Submission:
 @dataclass(frozen=True)
 class Options:
     """How to judge: `cases`, as (group, case), replaces the part's own; `everything` goes on after a failed case; for
-    up to `shrink` seconds the smallest case that fails is looked for, unless cases are given.
+    up to `shrink` seconds the smallest case that fails is looked for, unless cases are given; `compiled` has
+    `torch.compile` timed beside it where there is a GPU.
     """
 
     seed: int
@@ -143,3 +144,4 @@ class Options:
     everything: bool = False
     cases: Sequence[tuple[str, Case]] | None = None
     shrink: float = SECONDS
+    compiled: bool = False

@@ -170,8 +170,9 @@ class Timing:
     nothing was measured to compare with). `medal` is "gold", "silver", "bronze" or None, against the reference.
     `left_out` says of rivals that were not timed, by name, why.
     `sensors` are the GPU's, in the middle of it; `slowed` says why the times are not the GPU's best, `refused` why they
-    cannot be true, None if all is well. `hashes` names what was timed by what: statement, source, reference, grader,
-    nvcc, driver, device.
+    cannot be true, None if all is well. `bottleneck` is None where nothing stands out. `hashes` names what was timed by
+    what: statement, source, reference, grader, machine code, nvcc, driver, device; `target` is the architecture that it
+    was compiled for: 90.
     """
 
     device: str
@@ -191,6 +192,7 @@ class Timing:
     refused: str | None = None
     bottleneck: Bottleneck | None = None
     hashes: Mapping[str, str] = field(default_factory=dict)
+    target: int = 0
 
 
 @dataclass(frozen=True)

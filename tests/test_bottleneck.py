@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +14,7 @@ from grader.bottleneck import Counted, bottleneck
 from grader.evidence import KernelFact, LaunchFact
 from grader.explain import sentence
 from grader.verdict import Timing
+from tests.judging import ROOT
 
 TIMING = Timing("GPU", 1.0, (0.9, 1.1), 100.0, 30, True, of_limit=0.4, medal="bronze")
 SECTORS = "memory_l2_theoretical_sectors_global"
@@ -133,3 +136,13 @@ def test_a_kernel_that_was_compiled_and_not_launched_is_no_matter() -> None:
 
 def test_there_are_words_for_a_kernel_in_which_nothing_stands_out() -> None:
     assert "grader sweep 1.2" in sentence("bottleneck", "unknown", "advice", facts={"label": "1.2"})
+
+
+def test_every_kind_has_its_words_its_place_in_the_schema_and_its_line_in_the_page() -> None:
+    sentences = tomllib.loads((ROOT / "grader/explain/en/sentences.toml").read_text(encoding="utf-8"))
+    kinds = set(sentences["bottleneck"])
+    schema = json.loads((ROOT / "docs/verdict.schema.json").read_text(encoding="utf-8"))
+    assert set(schema["$defs"]["bottleneck"]["properties"]["kind"]["enum"]) == kinds
+    page = (ROOT / "docs/verdict.md").read_text(encoding="utf-8")
+    assert not [kind for kind in kinds if f"`{kind}`" not in page]
+    assert {kind for kind, *_ in LOOKS} | {"limit", "launches", "unknown"} == kinds

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from grader.cache import cache_root
 from grader.catalog import Located, LocatedPuzzle, UsageError, load_catalog
 from grader.check import Options, Submission, check_part
 from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.progress_line import progress_line
 from grader.cli.target import chosen_cases, file_submission, own_submission, solution_submission
 from grader.explain import sentence
 from grader.hints import read_hints
@@ -46,6 +48,7 @@ def check(
     everything: Annotated[
         bool, typer.Option("--all", help="Do not stop at the first part or case that fails.")
     ] = False,
+    compiled: Annotated[bool, typer.Option("--compiled", help="On a GPU, time torch.compile as well.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object and nothing else.")] = False,
 ) -> None:
     """Judge a puzzle, part by part, or one part of it.
@@ -57,6 +60,7 @@ def check(
     catalog = load_catalog()
     located_puzzle, located = catalog.resolve(puzzle, part)
     session = _Session(
+        workspace=catalog.root,
         puzzle=located_puzzle,
         submissions=_submissions(located_puzzle, located, file, solution),
         device=device.value,
@@ -64,6 +68,7 @@ def check(
         seed=seed,
         everything=everything,
         as_json=as_json,
+        compiled=compiled,
         progress=Progress(catalog.root) if file is None and not solution else None,
     )
     raise typer.Exit(session.run())
@@ -80,6 +85,7 @@ def _submissions(puzzle: LocatedPuzzle, located: Located | None, file: str | Non
 class _Session:
     """One call of the command; `progress` is None where nothing is to be noted."""
 
+    workspace: Path
     puzzle: LocatedPuzzle
     submissions: Sequence[Submission]
     device: str
@@ -87,6 +93,7 @@ class _Session:
     seed: int | None
     everything: bool
     as_json: bool
+    compiled: bool
     progress: Progress | None
     fresh_seed: int = field(default_factory=lambda: secrets.randbelow(_SEEDS))
 
@@ -99,8 +106,9 @@ class _Session:
         for named, cases in zip(self.submissions, chosen, strict=True):
             # A part that was judged a moment ago may have passed, and others build on it.
             submission = own_submission(named.located) if self.progress is not None else named
-            options = Options(self._seed_for(submission), self.device, self.everything, cases)
-            judged.append(check_part(submission, options, tools, loading))
+            options = Options(self._seed_for(submission), self.device, self.everything, cases, compiled=self.compiled)
+            with progress_line(wanted=not self.as_json) as tell:
+                judged.append(check_part(submission, options, tools, loading, tell))
             self._note(submission, judged[-1])
             if not self.as_json:
                 self._print(submission, judged[-1])
@@ -129,6 +137,18 @@ class _Session:
             last = verdict.findings[0].kind if verdict.findings else None
             text = submission.source.read_bytes()
             self.progress.note_check(self.puzzle.name, verdict.part, verdict.state, verdict.seed, last, text)
+            self._note_time(submission, verdict)
+
+    def _note_time(self, submission: Submission, verdict: PartVerdict) -> None:
+        """The time of a passed part goes to the workspace's leaderboard."""
+        timing = verdict.timing
+        if not verdict.passed or timing is None or timing.refused is not None:
+            return
+        from grader.leaderboard.entry import entry_of
+        from grader.leaderboard.store import Leaderboard
+
+        with Leaderboard(self.workspace) as board:
+            board.note(entry_of(submission, timing, board.player, target=timing.target))
 
     def _print(self, submission: Submission, verdict: PartVerdict) -> None:
         from rich.console import Console
