@@ -86,7 +86,8 @@ def _idle(timing: Timing, counted: Counted) -> Bottleneck | None:
     blocks = max((math.prod(launch.grid) for launch in counted.launches), default=0)
     if timing.medal == "gold" or not 0 < blocks < counted.multiprocessors:
         return None
-    return _told("idle", blocks=f"{blocks:,}", multiprocessors=counted.multiprocessors)
+    said = sentence("words", "one_block" if blocks == 1 else "blocks", facts={"count": f"{blocks:,}"})
+    return _told("idle", blocks=said, multiprocessors=counted.multiprocessors)
 
 
 def _few_threads(timing: Timing, counted: Counted) -> Bottleneck | None:
@@ -127,6 +128,13 @@ def _more_moved(_: Timing, counted: Counted) -> Bottleneck | None:
     return _told("more_moved", _busiest(counted.counters, _SECTORS), ratio=f"{own / other:.2f}")
 
 
+def _atomics(_: Timing, counted: Counted) -> Bottleneck | None:
+    own, other = _both(counted, "global_atomic_lanes")
+    if own <= _MORE * other or not counted.reference:
+        return None
+    return _told("atomics", _busiest(counted.counters, "global_atomic_lanes"), own=f"{own:,}", other=f"{other:,}")
+
+
 def _spilled(timing: Timing, counted: Counted) -> Bottleneck | None:
     launched = {launch.kernel for launch in counted.launches}
     most = max((fact.local for name, fact in counted.kernels.items() if name in launched), default=0)
@@ -165,6 +173,7 @@ _LOOKS: tuple[Callable[[Timing, Counted], Bottleneck | None], ...] = (
     _scattered,
     _loaded_again,
     _more_moved,
+    _atomics,
     _spilled,
     _conflicting,
     _many_launches,

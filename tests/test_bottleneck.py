@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from grader.bottleneck import Counted, bottleneck
+from grader.catalog import load_catalog
 from grader.evidence import KernelFact, LaunchFact
 from grader.explain import sentence
 from grader.verdict import Timing
-from tests.judging import ROOT
+from tests.judging import ROOT, Judge
 
 TIMING = Timing("GPU", 1.0, (0.9, 1.1), 100.0, 30, True, of_limit=0.4, medal="bronze")
 SECTORS = "memory_l2_theoretical_sectors_global"
@@ -56,6 +57,11 @@ LOOKS = [
     ("global_store", both(counts(**access("global_store", "sectors", 32, 4)), counts()), "a warp's store moves 32"),
     ("loaded_again", both(counts(reads=1024, global_load_lanes=5), counts(reads=32)), "loads 1,024 values for each"),
     ("more_moved", both(counts(**{SECTORS: 130}), counts(**{SECTORS: 100})), "asks memory for 1.30 times the bytes"),
+    (
+        "atomics",
+        both(counts(global_atomic_lanes=1000), counts(global_atomic_lanes=4)),
+        "It makes 1,000 atomic operations",
+    ),
     ("local_memory", replace(COUNTED, kernels={"k": KernelFact(255, 0, 96)}), "keeps 96 bytes in local memory"),
     ("shared_load", both(counts(**access("shared_load", "wavefronts", 32, 1)), counts()), "load takes 32 passes"),
     ("shared_store", both(counts(**access("shared_store", "wavefronts", 8, 1)), counts()), "store takes 8 passes"),
@@ -90,7 +96,7 @@ def test_what_the_reference_does_as_well_is_no_bottleneck(kind: str, counted: Co
 
 
 @pytest.mark.parametrize(
-    "counted", [LOOKS[0][1], LOOKS[1][1], LOOKS[7][1]], ids=["idle", "few_threads", "local_memory"]
+    "counted", [LOOKS[0][1], LOOKS[1][1], LOOKS[8][1]], ids=["idle", "few_threads", "local_memory"]
 )
 def test_what_does_not_cost_a_kernel_its_gold_is_no_bottleneck(counted: Counted) -> None:
     assert bottleneck(replace(TIMING, medal="gold"), counted) is None
@@ -146,3 +152,27 @@ def test_every_kind_has_its_words_its_place_in_the_schema_and_its_line_in_the_pa
     page = (ROOT / "docs/verdict.md").read_text(encoding="utf-8")
     assert not [kind for kind in kinds if f"`{kind}`" not in page]
     assert {kind for kind, *_ in LOOKS} | {"limit", "launches", "unknown"} == kinds
+
+
+# ---- kernels that are right and slow --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "file", "kind", "line"),
+    [
+        ("1.2", "puzzle_01_vector_add/lanes_far_apart.cu", "global_load", 6),
+        ("2.2", "puzzle_02_tiled_gemm/even_from_global_memory.cu", "loaded_again", 14),
+        ("3.4", "puzzle_03_bank_conflicts/padded_not_at_all.cu", "shared_load", 17),
+        ("5.3", "puzzle_05_reductions/sum_an_atomic_a_thread.cu", "atomics", 9),
+    ],
+)
+def test_of_a_slow_kernel_the_reason_and_its_line_are_told(
+    judge: Judge, part: str, file: str, kind: str, line: int
+) -> None:
+    located = load_catalog(ROOT).resolve(part)[1]
+    assert located is not None
+    verdict = judge(located, ROOT / "tests" / "wrong" / file)
+    counted = replace(COUNTED, counters=verdict.counters, reference=verdict.reference_counters)
+    held = bottleneck(TIMING, counted)
+    assert held is not None
+    assert (held.kind, held.line) == (kind, line)
