@@ -77,6 +77,7 @@ class _PartCheck(Notes):
     loading: TorchLoading
     progress: Progress
     gpu: RealGPU | None = None
+    multiprocessors: int = 0
     failing: Failing | None = None
 
     def verdict(self) -> PartVerdict:
@@ -332,6 +333,7 @@ class _PartCheck(Notes):
     def _time(self, gpu: RealGPU, built: Build, recording: Recording) -> None:
         self.stage = Stage.run
         begun = time.perf_counter()
+        self.multiprocessors = gpu.device.multiprocessors
         timed = TimedPart(
             self.submission, built, recording, gpu, self.tools, compiled=self.options.compiled, progress=self.progress
         )
@@ -344,11 +346,11 @@ class _PartCheck(Notes):
     def _explain_time(self, built: Build, state: State) -> None:
         """What holds the kernel back; there is no medal for a part that is not passed."""
         largest = self._largest()
-        if self.timing is not None and self.gpu is not None and largest is not None:
+        if self.timing is not None and largest is not None:
             timing = self.timing if state is State.passed else replace(self.timing, medal=None)
             evidence = Evidence(tuple(self.evidence), kernel_facts(built))
             label = self.submission.located.label
-            self.timing = explained(timing, evidence, largest, self.gpu.device.multiprocessors, label)
+            self.timing = explained(timing, evidence, largest, self.multiprocessors, label)
 
     def _judge_goals(self, built: Build) -> State:
         self.stage = self.stage if self.findings else Stage.goal

@@ -70,7 +70,7 @@ class TimedPart:
             located,
             located.part.bench,
             sets=sets,
-            target=self.gpu.device.target,
+            device=self.gpu.device,
             tools=self.tools,
             compiled=self.compiled,
             reference=not self.submission.is_solution,
