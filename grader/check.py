@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from grader.ahead import Ahead
 from grader.beside import side_by_side
+from grader.cache import ToolMissing
 from grader.compiled import build_findings, named_fragments, uninitialised, void_entry
-from grader.cuda.presence import why_not
+from grader.cuda.presence import has_device, why_not
 from grader.evidence import CaseEvidence, Evidence
 from grader.explain import Observation, sentence
-from grader.facts import kernel_facts, launch_facts, printed_by_host
+from grader.facts import as_sentence, kernel_facts, launch_facts, printed_by_host
 from grader.judged_goals import judged_goals
 from grader.launcher import host_observations
 from grader.list_part import ListPart, ReadingPart
 from grader.notes import Notes
 from grader.puzzle import Case, element_count
 from grader.python_part import PythonPart
-from grader.shrunk import listed
 from grader.smallest import Failing, smallest_case
 from grader.submission import Options, Submission
 from grader.timed import Progress, TimedPart, explained
@@ -97,6 +97,7 @@ class _PartCheck(Notes):
     def _judge(self) -> State:
         why = why_not() if self.options.device != DEVICE else None
         if self.options.device == DEVICE or (why is not None and self.options.device == "auto"):
+            self.untimed = why if has_device() else None
             return self._judge_all()
         if why is not None:
             self.reason = why
@@ -111,10 +112,11 @@ class _PartCheck(Notes):
                 self.tools = gpu.tools(self.tools)
             except ReplayFailed as failed:
                 if self.options.device == "auto":
+                    self.untimed = str(failed)
                     return self._judge_all()
                 self.reason = str(failed)
                 return State.unchecked
-            self.gpu = gpu
+            self.gpu, self.multiprocessors = gpu, gpu.device.multiprocessors
             return self._judge_all()
 
     def _judge_all(self) -> State:
@@ -254,17 +256,12 @@ class _PartCheck(Notes):
         from grader.pinpoint import FaultSearch
 
         begun = time.perf_counter()
-        seen = FaultSearch(self.part, case, built, recording, self.options.seed).run(self.tools)
+        found = FaultSearch(self.part, case, built, recording, self.options.seed).run(self.tools)
         self._spent("pinpoint", begun)
-        if seen is None:
+        if found is None:
             return None
-        place = self._at(seen.case, seen.recording)
-        first, *others = (place.finding(one) for one in named_fragments(seen.observations, self.submission.text()))
-        facts = {"reason": reason, "message": first.message, "sizes": listed(seen.case.params)}
-        variant = "sampled" if seen.case is case else "placed"
-        first = replace(first, message=sentence("device_trap", "message", variant, facts=facts))
-        self._failed(seen.case, seen.observations, seen.recording)
-        return [first, *others]
+        self._failed(found.case, found.observations, found.recording)
+        return found.findings(self._at(found.case, found.recording), self.submission.text(), reason)
 
     def _note(self, ran: Ran, recording: Recording, case: Case) -> None:
         self.seconds["run"] = self.seconds.get("run", 0.0) + ran.seconds
@@ -331,14 +328,21 @@ class _PartCheck(Notes):
         return recording, ran.counters
 
     def _time(self, gpu: RealGPU, built: Build, recording: Recording) -> None:
+        """The race; where it cannot be held, the part is judged by what else was seen, as without a GPU."""
         self.stage = Stage.run
         begun = time.perf_counter()
-        self.multiprocessors = gpu.device.multiprocessors
         timed = TimedPart(
             self.submission, built, recording, gpu, self.tools, compiled=self.options.compiled, progress=self.progress
         )
-        ran, self.timing = timed.run(self.options.seed)
-        self._spent("time", begun)
+        try:
+            ran, self.timing = timed.run(self.options.seed)
+        except ToolMissing as missing:
+            self.untimed = as_sentence(str(missing))
+            return
+        finally:
+            self._spent("time", begun)
+        if self.timing is None and not ran.observations:
+            self.untimed = sentence("timing", "no_room")
         if ran.result.checked or ran.observations:
             self._note_of_gpu(ran, built, recording, self.part.bench)
             self._shrink(built)

@@ -50,6 +50,7 @@ class Notes:
     seconds: dict[str, float] = field(default_factory=dict)
     printed: str = ""
     timing: Timing | None = None
+    untimed: str | None = None
     smallest: Smallest | None = None
 
     def __post_init__(self) -> None:
@@ -100,6 +101,7 @@ class Notes:
             counters=largest.counters if largest is not None else {},
             reference_counters=self.reference_counters,
             timing=self.timing,
+            untimed=self.untimed if state in (State.passed, State.goal_open) and self.timing is None else None,
             printed=readable(self.printed),
             seconds={step: round(spent, 3) for step, spent in self.seconds.items()},
             reason=self.reason,

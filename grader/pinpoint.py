@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from grader.explain import Observation
+from grader.compiled import named_fragments
+from grader.explain import Observation, sentence
+from grader.findings import Place
 from grader.inputs import derived_seed
 from grader.puzzle import Case, Part
 from grader.shrink import smaller_cases
-from grader.verdict import Stage
+from grader.shrunk import listed
+from grader.verdict import Finding, Stage
 
 if TYPE_CHECKING:
     from grader.build import Build
@@ -31,11 +34,21 @@ _MOST_BYTES = 4 << 20  # of a case that is run whole: a second or so
 
 @dataclass(frozen=True)
 class Pinpointed:
-    """The case in which the software GPU saw it, how that was recorded, and what was seen."""
+    """The case in which the software GPU saw it, how that was recorded, what was seen, and whether the case is another
+    than the one that the GPU stopped in.
+    """
 
     case: Case
     recording: Recording
     observations: Sequence[Observation]
+    elsewhere: bool
+
+    def findings(self, place: Place, text: str, reason: str) -> list[Finding]:
+        """In words, at `place` in the file that says `text`; the first tells the GPU's `reason` too."""
+        first, *others = (place.finding(seen) for seen in named_fragments(self.observations, text))
+        facts = {"reason": reason, "message": first.message, "sizes": listed(self.case.params)}
+        message = sentence("device_trap", "message", "placed" if self.elsewhere else "sampled", facts=facts)
+        return [replace(first, message=message), *others]
 
 
 @dataclass(frozen=True)
@@ -53,7 +66,7 @@ class FaultSearch:
         end = time.monotonic() + seconds
         for case, recording, ran in self._looks(tools):
             if ran is not None and ran.stage is Stage.run and _has_line(ran.observations):
-                return Pinpointed(case, recording, ran.observations)
+                return Pinpointed(case, recording, ran.observations, elsewhere=case is not self.case)
             if time.monotonic() > end:
                 return None
         return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from grader.bottleneck import Counted, bottleneck
+from grader.cache import ToolMissing
 from grader.evidence import CaseEvidence, Evidence
 from grader.explain import sentence
 from grader.medals import medal_beside
@@ -49,9 +50,13 @@ class TimedPart:
     def run(self, seed: int) -> tuple[Ran, Timing | None]:
         """What came of the case, and its time; None where it failed, or does not fit. Raises ToolMissing."""
         from grader.cuda.bench import time_part
+        from grader.cuda.session import ReplayFailed
         from grader.identity import identity
 
-        located, device = self.submission.located, self.gpu.device
+        try:
+            located, device = self.submission.located, self.gpu.device
+        except ReplayFailed as failed:
+            raise ToolMissing(str(failed)) from failed
         ran, timing = time_part(
             located, self.build, self.recording, seed=seed, gpu=self.gpu, rivals=self._rivals, progress=self.progress
         )

@@ -235,7 +235,9 @@ class SideBySide:
 
 @dataclass(frozen=True)
 class PartVerdict:
-    """One part. `reason` says in a sentence why it could not be checked; `not_reached` names the groups never tried."""
+    """One part. `reason` says in a sentence why it could not be checked, `untimed` why a right part has no time where
+    there is a GPU; `not_reached` names the groups never tried.
+    """
 
     part: str
     label: str
@@ -251,6 +253,7 @@ class PartVerdict:
     counters: Mapping[str, Any] = field(default_factory=dict)
     reference_counters: Mapping[str, Any] = field(default_factory=dict)
     timing: Timing | None = None
+    untimed: str | None = None
     printed: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     reason: str | None = None

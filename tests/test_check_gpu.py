@@ -52,10 +52,15 @@ def part(**changes: Any) -> Part:
     return Part("vector_add", **(given | changes))
 
 
+def pretend(monkeypatch: pytest.MonkeyPatch, *mode: str) -> None:
+    gpu = functools.partial(session.RealGPU, seconds=5.0, command=(*PRETENDED, *mode))
+    monkeypatch.setattr(session, "RealGPU", gpu)
+
+
 @pytest.fixture
 def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., PartVerdict]:
     monkeypatch.setattr(checking, "why_not", lambda: None)
-    monkeypatch.setattr(session, "RealGPU", functools.partial(session.RealGPU, seconds=5.0, command=PRETENDED))
+    pretend(monkeypatch)
 
     def judged(source: str, asked: Part | None = None) -> PartVerdict:
         asked = asked or part()
@@ -103,3 +108,18 @@ def test_a_fault_in_a_small_case_is_placed_as_well(judge: Callable[..., PartVerd
     assert (finding.kind, finding.line) == ("out_of_bounds_write", FAULT_LINE)
     assert "The software GPU does, at n = 7: " in finding.message
     assert (verdict.not_reached, [case.passed for case in verdict.cases]) == ((), [True, True, False])
+
+
+@pytest.mark.parametrize("missing", ["driver", "bindings"])
+def test_a_gpu_that_cannot_be_used_is_told_of_once_the_part_is_right(
+    judge: Callable[..., PartVerdict], monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    words = "libcuda" if missing == "driver" else "pip install"
+    if missing == "driver":
+        pretend(monkeypatch, "no_driver")
+    else:
+        monkeypatch.setattr(checking, "why_not", lambda: "Type pip install.")
+        monkeypatch.setattr(checking, "has_device", lambda: True)
+    verdict = judge(SOURCE.replace("FAULT", ""))
+    assert (verdict.state, verdict.device, verdict.timing) == (State.passed, "software", None)
+    assert words in (verdict.untimed or "")

@@ -257,6 +257,12 @@ def test_a_refused_time_is_not_shown() -> None:
     assert not any(word in text for word in ("0.7358", "GOLD", "Medal", "█"))
 
 
+def test_why_a_right_part_is_not_timed_is_told() -> None:
+    untimed = replace(PASSED, timing=None, untimed="The driver does not answer.")
+    assert "\n  Not timed: The driver does not answer.\n" in shown(untimed)
+    assert "Not timed" not in shown(replace(untimed, untimed=None))
+
+
 # ---- the same as JSON -----------------------------------------------------------------------------------------------
 
 

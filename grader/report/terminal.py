@@ -204,6 +204,8 @@ def _print_timing(console: Console, part: PartVerdict, around: Surroundings, wid
     from grader.report import timing as told
 
     timing = part.timing
+    if part.untimed:
+        prose(console, sentence("timing", "untimed", facts={"reason": part.untimed}), width)
     if timing is None:
         return
     if timing.refused is not None:
