@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from grader.bottleneck import Counted, bottleneck
 from grader.cache import ToolMissing
+from grader.catalog import UsageError
 from grader.evidence import CaseEvidence, Evidence
 from grader.explain import sentence
 from grader.medals import medal_beside
@@ -54,15 +55,24 @@ class TimedPart:
         from grader.identity import identity
 
         try:
-            located, device = self.submission.located, self.gpu.device
+            device, driver = self.gpu.device, self.gpu.driver  # the race ends this process
         except ReplayFailed as failed:
             raise ToolMissing(str(failed)) from failed
         ran, timing = time_part(
-            located, self.build, self.recording, seed=seed, gpu=self.gpu, rivals=self._rivals, progress=self.progress
+            self.submission.located,
+            self.build,
+            self.recording,
+            seed=seed,
+            gpu=self.gpu,
+            rivals=self._rivals,
+            progress=self.progress,
         )
         if timing is None:
             return ran, None
-        hashes = identity(self.submission, self.build.cubin, device=device.name, driver=self.gpu.driver or "")
+        try:
+            hashes = identity(self.submission, self.build.cubin, device=device.name, driver=driver or "")
+        except UsageError:  # no solutions here: a time to look at, and none to rank
+            hashes = {}
         medal = None if timing.refused else medal_beside(timing.rivals)
         return ran, replace(timing, medal=medal, hashes=hashes, target=device.target)
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import functools
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from grader import check as checking
+from grader.cache import ToolMissing
 from grader.catalog import Located, LocatedPuzzle
 from grader.check import Options, Submission, check_part
 from grader.cuda import session
+from grader.cuda.timing import Lap
+from grader.evidence import Goal
 from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
+from grader.timed import Progress, TimedPart
 from grader.tools import TorchLoading, default_tools
-from grader.verdict import PartVerdict, State
+from grader.verdict import PartVerdict, State, Verdict
+from tests.judging import ROOT
 
+SCHEMA = json.loads((ROOT / "docs" / "verdict.schema.json").read_text(encoding="utf-8"))
 PRETENDED = (sys.executable, "-m", "tests.pretend_gpu")
 STOPPED = 13  # the size at which the pretended GPU stops with an illegal address
 SOURCE = """\
@@ -37,6 +45,31 @@ extern "C" int vector_add(const float* a, const float* b, float* out, int n, cud
 """
 WITH_SMALL_FAULT = SOURCE.replace("FAULT", "if (n == 7 && i == 0) out[n + 2] = 1.f;")
 FAULT_LINE = 4
+
+
+RIGHT = SOURCE.replace("FAULT", "")
+
+
+class Reference:
+    """A rival that takes as long as the pretended kernel, 2 ms, or so many times as long."""
+
+    name = "reference"
+    what = "the course's solution"
+
+    def __init__(self, times: float) -> None:
+        self._ms = 2.0 * times
+
+    def __enter__(self) -> Reference:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def lap(self, inputs: int) -> Lap:
+        return Lap(self._ms, self._ms)
+
+    def close(self) -> None:
+        pass
 
 
 def part(**changes: Any) -> Part:
@@ -60,19 +93,20 @@ def pretend(monkeypatch: pytest.MonkeyPatch, *mode: str) -> None:
 @pytest.fixture
 def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., PartVerdict]:
     monkeypatch.setattr(checking, "why_not", lambda: None)
+    monkeypatch.setattr(TimedPart, "_rivals", lambda self, sets: ())
     pretend(monkeypatch)
 
-    def judged(source: str, asked: Part | None = None) -> PartVerdict:
+    def judged(source: str, asked: Part | None = None, progress: Progress = print) -> PartVerdict:
         asked = asked or part()
         folder, solutions = tmp_path / "puzzles" / "puzzle_01_add", tmp_path / "solutions"
         folder.mkdir(parents=True, exist_ok=True)
         solutions.mkdir(exist_ok=True)
         located = Located(asked, LocatedPuzzle(Puzzle("Add", [asked]), 1, folder.name, folder, solutions), 1)
-        located.solution_path.write_text(SOURCE.replace("FAULT", ""))
+        located.solution_path.write_text(RIGHT)
         path = folder / "1_vector_add.cu"
         path.write_text(source)
         submission = Submission(located, path, "1_vector_add.cu")
-        return check_part(submission, Options(seed=7), default_tools(), TorchLoading())
+        return check_part(submission, Options(seed=7), default_tools(), TorchLoading(), progress)
 
     return judged
 
@@ -95,7 +129,7 @@ def test_a_fault_at_full_size_is_placed_by_the_software_gpu_at_a_small_one(
 def test_a_fault_that_the_software_gpu_never_sees_is_told_as_the_hardware_has_it(
     judge: Callable[..., PartVerdict],
 ) -> None:
-    verdict = judge(SOURCE.replace("FAULT", ""))
+    verdict = judge(RIGHT)
     (finding,) = verdict.findings
     assert finding.kind == "device_trap"
     assert "a fault that the software GPU had not found" in finding.message
@@ -120,6 +154,54 @@ def test_a_gpu_that_cannot_be_used_is_told_of_once_the_part_is_right(
     else:
         monkeypatch.setattr(checking, "why_not", lambda: "Type pip install.")
         monkeypatch.setattr(checking, "has_device", lambda: True)
-    verdict = judge(SOURCE.replace("FAULT", ""))
+    verdict = judge(RIGHT)
     assert (verdict.state, verdict.device, verdict.timing) == (State.passed, "software", None)
     assert words in (verdict.untimed or "")
+
+
+# ---- a part that is right -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("times", "medal"), [(1.0, "gold"), (0.9, "silver"), (0.6, "bronze"), (0.3, None)])
+def test_a_right_part_is_timed_in_turn_and_gets_its_medal(
+    judge: Callable[..., PartVerdict], monkeypatch: pytest.MonkeyPatch, times: float, medal: str | None
+) -> None:
+    monkeypatch.setattr(TimedPart, "_rivals", lambda self, sets: [Reference(times)])
+    verdict = judge(RIGHT, part(bench=Case(n=2000)))
+    timing = verdict.timing
+    assert verdict.state is State.passed
+    assert timing is not None
+    assert (timing.device, timing.target, timing.medal) == ("Pretended GPU", 90, medal)
+    assert [rival.name for rival in timing.rivals] == ["reference"]
+    assert set(timing.hashes) >= {"statement", "source", "reference", "cubin", "nvcc", "driver", "device"}
+    assert verdict.cases[-1].checked == 2000
+    document = json.loads(Verdict("puzzle_01_add", "Add", (verdict,)).to_json())
+    jsonschema.validate(document, SCHEMA, cls=jsonschema.Draft202012Validator)
+
+
+def test_the_race_is_told_of_while_it_runs(judge: Callable[..., PartVerdict]) -> None:
+    told: list[str] = []
+    judge(RIGHT, part(bench=Case(n=2000)), progress=told.append)
+    assert any("round 5" in sentence for sentence in told)
+
+
+def test_a_part_whose_goal_is_open_is_timed_and_has_no_medal(
+    judge: Callable[..., PartVerdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TimedPart, "_rivals", lambda self, sets: [Reference(1.0)])
+    goal = Goal("never", "goal_missed", "It is never reached.", lambda evidence: "Never.")
+    verdict = judge(RIGHT, part(bench=Case(n=2000), goals=[goal]))
+    assert verdict.state is State.goal_open
+    assert verdict.timing is not None
+    assert verdict.timing.medal is None
+
+
+def test_a_race_that_cannot_be_held_leaves_a_right_part_right(
+    judge: Callable[..., PartVerdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(self: TimedPart, seed: int) -> None:
+        raise ToolMissing("the GPU is gone")
+
+    monkeypatch.setattr(TimedPart, "run", missing)
+    verdict = judge(RIGHT, part(bench=Case(n=2000)))
+    assert (verdict.state, verdict.timing, verdict.untimed) == (State.passed, None, "The GPU is gone.")

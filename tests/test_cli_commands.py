@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -18,8 +19,11 @@ import pytest
 
 from grader import cli
 from grader.catalog import load_catalog
+from grader.identity import text_hash
+from grader.leaderboard.store import Leaderboard
 from grader.progress import Progress
-from grader.verdict import State
+from grader.submission import Submission
+from grader.verdict import PartVerdict, Stage, State, Timing
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = json.loads((ROOT / "docs" / "verdict.schema.json").read_text(encoding="utf-8"))
@@ -333,6 +337,60 @@ def test_doctor_finds_everything_here_and_proves_it(capsys: pytest.CaptureFixtur
     assert "racy.cu was judged data_race" in shown
     assert "wrong.cu was judged wrong_values" in shown
     assert "right.cu was judged passed" in shown
+
+
+# ---- times ----
+
+
+MINE = "// mine\n"
+
+
+def timed(**changes: Any) -> Timing:
+    hashes = dict.fromkeys(("statement", "source", "reference", "grader", "cubin"), "0" * 32)
+    hashes |= {"nvcc": "13.0.88", "driver": "580.95", "device": "GPU", "source": text_hash(MINE, {})}
+    timing = Timing("GPU", 1.0, (0.9, 1.1), 100.0, 30, True, hashes=hashes, target=90)
+    return replace(timing, **changes)
+
+
+def noted(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, timing: Timing, *options: str, state: State = State.passed
+) -> list[str]:
+    """The sources on the workspace's leaderboard, once a check came to this state and time."""
+
+    def judged(submission: Submission, *_: object) -> PartVerdict:
+        part = submission.located.part.name
+        return PartVerdict(part, "1.1", state, "GPU", 7, Stage.done, submission.shown, timing=timing)
+
+    monkeypatch.setattr("grader.cli.check.check_part", judged)
+    own_file(workspace).write_text(MINE)
+    grader("check", "1.1", *options)
+    with Leaderboard(workspace) as board:
+        return [kept.entry.source or "" for kept in board.entries(PUZZLE, "vector_add_block")]
+
+
+def test_the_time_of_a_passed_part_is_noted_with_its_source(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert noted(workspace, monkeypatch, timed()) == [MINE]
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "state"),
+    [
+        ({"refused": "It cannot be."}, (), State.passed),
+        ({"hashes": {}}, (), State.passed),
+        ({}, (), State.goal_open),
+        ({}, ("--solution",), State.passed),
+        ({}, ("--file", f"puzzles/{PUZZLE}/1_vector_add_block.cu"), State.passed),
+        ({}, ("--case", "n=3"), State.passed),
+    ],
+)
+def test_no_other_time_is_noted(
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, Any],
+    options: tuple[str, ...],
+    state: State,
+) -> None:
+    assert noted(workspace, monkeypatch, timed(**changes), *options, state=state) == []
 
 
 # ---- the program ----

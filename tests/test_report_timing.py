@@ -251,6 +251,11 @@ def test_why_times_are_slow_stands_beside_them() -> None:
     assert medians(slowed).endswith("The power cap held the GPU down.")
 
 
+def test_who_could_not_be_timed_is_named_with_the_reason() -> None:
+    left_out = replace(STREAMING, left_out={"pytorch": "The GPU has not enough free memory."})
+    assert medians(left_out).endswith("Not timed, PyTorch: The GPU has not enough free memory.")
+
+
 def test_a_refused_time_is_not_shown() -> None:
     text = shown(replace(PASSED, timing=replace(STREAMING, refused="Nothing can be as fast as that.")))
     assert "No time is accepted: Nothing can be as fast as that." in text

@@ -140,9 +140,9 @@ class _Session:
             self._note_time(submission, verdict)
 
     def _note_time(self, submission: Submission, verdict: PartVerdict) -> None:
-        """The time of a passed part goes to the workspace's leaderboard."""
+        """The time of a passed part goes to the workspace's leaderboard, where it can be told what it is a time of."""
         timing = verdict.timing
-        if not verdict.passed or timing is None or timing.refused is not None:
+        if not verdict.passed or timing is None or timing.refused is not None or not timing.hashes:
             return
         from grader.leaderboard.entry import entry_of
         from grader.leaderboard.store import Leaderboard

@@ -141,10 +141,10 @@ def _speed(timing: Timing, ms: float) -> str:
 
 
 def medians(timing: Timing) -> str:
-    """How the times were taken, and between what the learner's is."""
+    """How the times were taken, between what the learner's is, what slowed the GPU, and who could not be timed."""
     low, high = _times(timing.interval_ms)
-    said = _say("medians", runs=timing.runs, low=low, high=high)
-    return f"{said} {timing.slowed}" if timing.slowed else said
+    left_out = (_say("left_out", name=_say(name), reason=reason) for name, reason in timing.left_out.items())
+    return " ".join([_say("medians", runs=timing.runs, low=low, high=high), *filter(None, [timing.slowed]), *left_out])
 
 
 def medal_told(timing: Timing) -> str:
