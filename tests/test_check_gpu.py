@@ -205,3 +205,15 @@ def test_a_race_that_cannot_be_held_leaves_a_right_part_right(
     monkeypatch.setattr(TimedPart, "run", missing)
     verdict = judge(RIGHT, part(bench=Case(n=2000)))
     assert (verdict.state, verdict.timing, verdict.untimed) == (State.passed, None, "The GPU is gone.")
+
+
+def test_a_kernel_that_the_software_gpu_cannot_run_is_judged_by_the_gpu_alone(
+    judge: Callable[..., PartVerdict],
+) -> None:
+    needs_a_gpu = SOURCE.replace(
+        "FAULT", 'asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;");'
+    )
+    verdict = judge(needs_a_gpu, part(bench=Case(n=2000)))
+    assert (verdict.state, verdict.findings) == (State.passed, ())
+    assert {case.device for case in verdict.cases if case.checked} == {"Pretended GPU"}
+    assert verdict.timing is not None
