@@ -16,5 +16,6 @@ def stream(gpu: PretendDriver, source: int, sink: int, reads: int, writes: int, 
 
 KERNELS = {
     "_Z17vector_add_kernelPKfS0_Pfi": Kernel("<QQQi", add),
+    "_Z24vector_add_launch_kernelPKfS0_Pfi": Kernel("<QQQi", add),
     "_Z13stream_kernelPK6float4PS_iij": Kernel("<QQiiI", stream),
 }

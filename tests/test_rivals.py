@@ -227,5 +227,6 @@ def test_a_rival_whose_source_does_not_build_leaves_no_process_behind(
 def test_the_stand_in_has_the_kernels_of_the_course() -> None:
     from tests.rival_kernels import KERNELS
 
-    kernels = {name for source in (PARTS["1.2"].solution_path, SOURCE) for name in build(source).kernels}
+    sources = (PARTS["1.2"].solution_path, PARTS["1.3"].solution_path, SOURCE)
+    kernels = {name for source in sources for name in build(source).kernels}
     assert KERNELS.keys() <= kernels

@@ -14,7 +14,7 @@ from grader.build import BuildFailed
 from grader.cache import ToolMissing
 from grader.catalog import Located, UsageError
 from grader.cuda.ceilings import SOURCE, ceiling_of
-from grader.cuda.child import ReplayFailed
+from grader.cuda.child import Child, ReplayFailed
 from grader.cuda.contest import Contestant, ReplayContestant
 from grader.cuda.driver import DeviceFacts
 from grader.cuda.input_sets import InputSets
@@ -48,18 +48,33 @@ def rivals_of(
     """
     found: list[Contestant] = []
     if reference:
-        found.append(_reference(located, sets, tools))
+        found.append(solution_of(located, sets, tools))
     if located.part.in_pytorch is not None:
         found += [pytorch_of(located, case, sets, compiled=way) for way in ([False, True] if compiled else [False])]
     return [*found, ceiling_beside(located.part, case, sets=len(sets), device=device, tools=tools)]
 
 
-def ceiling_beside(part: Part, case: Case, *, sets: int, device: DeviceFacts, tools: Tools) -> Contestant:
-    """The best that the GPU gives of what bounds the case: a streaming kernel, or PyTorch's product of matrices."""
+def solution_of(located: Located, sets: InputSets, tools: Tools, *, name: str = "reference") -> Contestant:
+    """The course's own, with the parts that it builds on, on a GPU of its own."""
+    what = sentence("rivals", "reference")
+
+    def made() -> Contestant:
+        return _replayed(name, what, located.part, located.solution_path, used_sources(located), sets, tools)
+
+    return Later(name, what, made)
+
+
+def ceiling_beside(
+    part: Part, case: Case, *, sets: int, device: DeviceFacts, tools: Tools, child: Child | None = None
+) -> Contestant:
+    """The best that the GPU gives of what bounds the case: a streaming kernel, or PyTorch's product of matrices.
+
+    For the product, `child` is a process of PyTorch that has started already.
+    """
     if bound_of(part, case, device) == "compute":
         first = next(buffer for buffer in part.buffers if buffer.is_read)
         dtype = str(TORCH_TYPES[dtype_of(first, case.params).name]).removeprefix("torch.")
-        return ProductContestant("ceiling", dtype, call_by_name(part.work, case.params).flops)
+        return ProductContestant("ceiling", dtype, call_by_name(part.work, case.params).flops, child)
     ceiling = ceiling_of(part, case, device.multiprocessors)
     facts = {"read": _amount(bytes_read(part, case)), "written": _amount(bytes_written(part, case))}
 
@@ -72,13 +87,13 @@ def ceiling_beside(part: Part, case: Case, *, sets: int, device: DeviceFacts, to
 
 
 class Later:
-    """A contestant that is made at its first lap; where that fails, this says why, as a contestant does."""
+    """A contestant that is `made` at its first lap; where that fails, this says why, as a contestant does."""
 
     def __init__(self, name: str, what: str, make: Callable[[], Contestant]) -> None:
         self.name = name
         self.what = what
         self._make = make
-        self._made: Contestant | None = None
+        self.made: Contestant | None = None
 
     def __enter__(self) -> Later:
         return self
@@ -89,25 +104,16 @@ class Later:
         self.close()
 
     def close(self) -> None:
-        if self._made is not None:
-            self._made.close()
+        if self.made is not None:
+            self.made.close()
 
     def lap(self, inputs: int) -> Lap:
-        if self._made is None:
+        if self.made is None:
             try:
-                self._made = self._make()
+                self.made = self._make()
             except _NOT_TO_BE_HAD as error:
                 raise ReplayFailed("unavailable", str(error)) from error
-        return self._made.lap(inputs)
-
-
-def _reference(located: Located, sets: InputSets, tools: Tools) -> Contestant:
-    name, what = "reference", sentence("rivals", "reference")
-
-    def made() -> Contestant:
-        return _replayed(name, what, located.part, located.solution_path, used_sources(located), sets, tools)
-
-    return Later(name, what, made)
+        return self.made.lap(inputs)
 
 
 def _replayed(
