@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from grader.explain import sentence
 from grader.leaderboard.entry import Entry
-from grader.leaderboard.ranking import Board, Row, time_interval
+from grader.leaderboard.ranking import Board, Row, is_noisy, time_interval
 from grader.leaderboard.scales import DayScale, LogScale, Tick
 from grader.leaderboard.shown import TimeUnit
 from grader.verdict import Rival
@@ -73,7 +73,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class History:
-    """Each result as a dot, and the best so far as a path."""
+    """Each result as a dot, and the best so far as a path, noisy ones aside."""
 
     frame: Frame
     unit: str
@@ -108,6 +108,7 @@ def history(board: Board, width: float, height: float = 250) -> History:
         Dot(place(entry.time), up(entry.timing.ms), _told(entry, unit), entry.player.id in own)
         for entry in board.history
     ]
+    steady = [dot for dot, entry in zip(dots, board.history, strict=True) if not is_noisy(entry)]
     return History(
         frame=frame,
         unit=unit.name,
@@ -115,7 +116,7 @@ def history(board: Board, width: float, height: float = 250) -> History:
         times=up.ticks(unit, most=6),
         levels=_one_below_another([_level(one, up(one.ms)) for one in rivals]),
         dots=dots,
-        path=_descending(dots, frame.right),
+        path=_descending(steady, frame.right),
     )
 
 
@@ -178,10 +179,10 @@ def _span(row: Row, across: LogScale, unit: TimeUnit, y: float) -> Span:
 
 
 def _descending(dots: Sequence[Dot], right: float) -> str:
-    """A step down, that is, to a larger y, wherever a dot lies below all before it."""
-    best = [dots[0]]
+    """A step down, that is, to a larger y, wherever a dot lies below all before it; "" without dots."""
+    best: list[Dot] = []
     for dot in dots:
-        if dot.y > best[-1].y:
+        if not best or dot.y > best[-1].y:
             best.append(dot)
     steps = "".join(f" H{later.x} V{later.y}" for _, later in pairwise(best))
-    return f"M{best[0].x} {best[0].y}{steps} H{right}"
+    return f"M{best[0].x} {best[0].y}{steps} H{right}" if best else ""

@@ -24,7 +24,7 @@ from grader.explain import sentence
 from grader.leaderboard import shown
 from grader.leaderboard.charts import history, intervals
 from grader.leaderboard.names import Player
-from grader.leaderboard.ranking import PartBoards, Row
+from grader.leaderboard.ranking import PartBoards, Row, is_noisy
 from grader.leaderboard.shown import TimeUnit
 
 MEDALS = ("gold", "silver", "bronze")
@@ -109,6 +109,7 @@ def _environment() -> Environment:
         "unit_of": lambda board: TimeUnit([line.ms for line in board.lines]),
         "history": history,
         "intervals": intervals,
+        "is_noisy": is_noisy,
         "widths": {"wide": _WIDE, "narrow": _NARROW},
         "shown": shown,
         "medals": MEDALS,

@@ -12,6 +12,7 @@ from grader.leaderboard.shown import TimeUnit
 _DAYS = (1, 2, 7, 14, 28, 91, 182, 364)  # between two ticks
 _ROOM = 0.06  # of an axis, on either side of what it shows
 _LEAST_RANGE = 1.02  # the ratio of an axis' ends
+_LONG = 8  # the ratio of the ends from which on steps of one size would crowd at one of them
 _MOST_STEPS = 100
 
 
@@ -43,17 +44,18 @@ class LogScale:
         return tuple(Tick(self(float(text) / unit.scaled(1)), text) for text in chosen)
 
     def _candidates(self, unit: TimeUnit) -> Iterator[list[str]]:
-        """Multiples of 1, 2 and 5 times each power of ten, and these numbers themselves over all powers."""
+        """Multiples of 1, 2 and 5 times each power of ten; of a long axis these numbers themselves, over all powers."""
         low, high = unit.scaled(self._low), unit.scaled(self._high)
         powers = range(math.floor(math.log10(low)) - 2, math.ceil(math.log10(high)) + 1)
-        for power in powers:
-            for factor in (1, 2, 5):
-                first, last = math.ceil(low / factor / 10**power), math.floor(high / factor / 10**power)
-                if last - first < _MOST_STEPS:
-                    yield [_decimal(number * factor, power) for number in range(max(first, 1), last + 1)]
-        for factors in ((1, 2, 5), (1, 3), (1,)):
-            numbers = [(factor, power) for power in powers for factor in factors]
-            yield [_decimal(factor, power) for factor, power in numbers if low <= factor * 10**power <= high]
+        if high / low > _LONG:
+            for factors in ((1, 2, 5), (1, 3), (1,)):
+                numbers = [(factor, power) for power in powers for factor in factors]
+                yield [_decimal(factor, power) for factor, power in numbers if low <= factor * 10.0**power <= high]
+            return
+        for power, factor in ((power, factor) for power in powers for factor in (1, 2, 5)):
+            first, last = math.ceil(low / factor / 10.0**power), math.floor(high / factor / 10.0**power)
+            if last - first < _MOST_STEPS:
+                yield [_decimal(number * factor, power) for number in range(max(first, 1), last + 1)]
 
 
 class DayScale:

@@ -104,7 +104,7 @@ def _overall_table(rows: Sequence[Row]) -> Table:
 
 
 def _rank(row: Row) -> Text:
-    return Text(_say("noisy") if row.rank is None else f"{'=' if row.tied else ''}{row.rank}")
+    return Text(f"{'=' if row.tied else ''}{row.rank or '–'}")
 
 
 def _name(row: Row) -> Text:
@@ -112,8 +112,9 @@ def _name(row: Row) -> Text:
     medal = row.entry.timing.medal
     name = Text("● " if medal else "  ", style=_MEDALS.get(medal or "", ""))
     name.append(row.entry.player.name, style="bold" if row.kept.own else "not bold default")
-    if row.kept.own:
-        name.append(f" ({_say('you')})", style="dim")
+    remarks = [_say("you")] * row.kept.own + [_say("noisy")] * (row.rank is None)
+    if remarks:
+        name.append(f" ({', '.join(remarks)})", style="dim")
     return name
 
 
