@@ -25,10 +25,13 @@ _SHOWING = frozenset({"author", "cli", "explain", "leaderboard", "program", "rep
 _LEARNERS = re.compile(r"\d+_\w+\.py")
 
 
-def identity(submission: Submission, cubin: Path, *, device: str, driver: str) -> dict[str, str]:
-    """The `hashes` of a timing: of what was asked, what was timed, and by what; `device` and `driver` by their names.
+def identity(
+    submission: Submission, cubin: Path, *, device: str, driver: str, nvcc: str | None = None
+) -> dict[str, str]:
+    """The `hashes` of a timing: of what was asked, what was timed, and by what. `device` and `driver` by their names,
+    the latter "" where nobody knows it; `nvcc` is the version that made the cubin, None for the one here.
 
-    Raises `ToolMissing` where nvcc is gone, and `UsageError` where the reference solution is missing.
+    Raises `ToolMissing` where that is gone, and `UsageError` where the reference solution is missing.
     """
     located = submission.located
     return {
@@ -37,7 +40,7 @@ def identity(submission: Submission, cubin: Path, *, device: str, driver: str) -
         "reference": reference_hash(located),
         "grader": grader_hash(),
         "cubin": cubin_hash(cubin),
-        "nvcc": find_toolchain().version,
+        "nvcc": find_toolchain().version if nvcc is None else nvcc,
         "driver": driver,
         "device": device,
     }

@@ -135,3 +135,11 @@ def test_a_result_names_all_of_it(course: Path) -> None:
     assert (names["driver"], names["device"]) == ("580.159.04", "NVIDIA H200")
     assert names["source"] == names["reference"]
     assert names["grader"] == grader_hash()
+
+
+def test_what_was_compiled_elsewhere_needs_no_compiler_here(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    solution = vector_add(course).solution_path
+    cubin = build(solution).cubin
+    monkeypatch.setattr("grader.identity.find_toolchain", None)
+    own = Submission(vector_add(course), solution, "x.cu")
+    assert identity(own, cubin, device="GPU", driver="", nvcc="13.0.48")["nvcc"] == "13.0.48"

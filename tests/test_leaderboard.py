@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -70,6 +72,11 @@ def test_a_result_survives_a_file(part: Located) -> None:
     entry = with_hash(entry, source=text_hash("x\n", {}))
     (found,) = read_results(results_text([entry]))
     assert entry_from_json(found) == entry
+
+
+def test_the_drivers_version_may_be_unknown(part: Located) -> None:
+    entry = with_hash(result(part, 0.9), driver="")
+    assert entry_from_json(plain(entry)) == entry
 
 
 def test_an_interval_that_is_open_survives_too(part: Located) -> None:
@@ -561,3 +568,28 @@ def test_a_season_of_a_class_has_boards(part: Located) -> None:
     boards = part_boards(kept, statement_hash(part))
     assert [len(board.rows) for board in boards.boards] == [30, 9]
     assert isinstance(boards.boards[0].rows[0].entry.timing, Timing)
+
+
+# ---- the page ----
+
+PAGE = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
+
+
+def test_the_page_tells_of_every_field(part: Located) -> None:
+    document = plain(result(part, 0.9, rivals=RIVALS))
+    named = set(re.findall(r"`(\w+)`", PAGE))
+    assert {*document, *document["timing"], *document["timing"]["hashes"], *document["player"]} <= named
+
+
+def test_the_commands_of_the_page_work_one_after_another(
+    course: Path, part: Located, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(course)
+    shutil.copytree(catalog.root / "puzzles", course / "puzzles")
+    shutil.copytree(catalog.root / "solutions", course / "solutions")
+    with Leaderboard(course) as board:
+        board.note(replace(result(part, 0.9, rivals=RIVALS), player=board.player))
+    commands = re.findall(r"^\$ grader (.+)$", PAGE, re.MULTILINE)
+    assert len(commands) == 5
+    assert [cli.run(shlex.split(command)) for command in commands] == [0] * 5
+    assert (course / "site" / "index.html").is_file()

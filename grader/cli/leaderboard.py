@@ -12,6 +12,7 @@ import typer
 from grader.catalog import Catalog, Located, UsageError, load_catalog
 from grader.cli.confirm import confirmed
 from grader.cli.names import YesOption
+from grader.cli.progress_line import progress_line
 from grader.explain import sentence
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ def _import(board: Leaderboard, catalog: Catalog, files: Sequence[str]) -> None:
         raise UsageError("Results cannot be kept here; set GRADER_DATA to a folder of your own.")
     refused = False
     for file, results in [(file, _results_in(file)) for file in files]:
-        taken, reasons = admitted(results, catalog)
+        with progress_line() as tell:
+            taken, reasons = admitted(results, catalog, tell)
         try:
             new = board.keep(taken)
         except sqlite3.Error as error:

@@ -8,12 +8,13 @@ code that was timed.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.cache import ToolMissing
 from grader.catalog import Catalog, Located
+from grader.explain import sentence
 from grader.identity import cubin_hash, grader_hash, reference_hash, statement_hash
 from grader.leaderboard.entry import Entry, entry_from_json
 from grader.leaderboard.fields import EntryRefused
@@ -42,12 +43,15 @@ class Reason:
     why: str
 
 
-def admitted(results: Sequence[object], catalog: Catalog) -> tuple[list[Kept], list[Reason]]:
-    """Of the results of a file those that fit, and of the others why not."""
+def admitted(
+    results: Sequence[object], catalog: Catalog, tell: Callable[[str], None] = lambda _: None
+) -> tuple[list[Kept], list[Reason]]:
+    """Of the results of a file those that fit, and of the others why not; `tell` hears how far it is."""
     taken: list[Kept] = []
     reasons: list[Reason] = []
     for number, plain in enumerate(results, 1):
         who = ""
+        tell(sentence("leaderboard", "checking", facts={"number": number, "count": len(results)}))
         try:
             entry = entry_from_json(plain)
             who = f" ({entry.player.name}, {entry.part})"

@@ -219,7 +219,7 @@ def _refuse_contradictions(entry: Entry, name: str) -> None:
     timing, hashes = entry.timing, entry.hashes
     if timing.refused is not None:
         raise EntryRefused(f"Its times were refused when they were taken: {timing.refused}")
-    if missing := [key for key in (*HASHED, "nvcc", "driver", "device") if not hashes.get(key)]:
+    if missing := [key for key in (*HASHED, "nvcc", "device") if not hashes.get(key)]:
         raise EntryRefused(f"Its hashes lack {missing[0]}.")
     if hashes["device"] != timing.device:
         raise EntryRefused("Its hashes name another device than its timing.")
