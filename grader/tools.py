@@ -11,7 +11,7 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -60,6 +60,19 @@ def default_tools() -> Tools:
         return SoftwareGPU(built)
 
     return Tools(built_and_prepared, record, software_gpu)
+
+
+def building_for(tools: Tools, target: int) -> Tools:
+    """The same tools, building for the architecture `target`, the compute capability times ten."""
+    from grader.build import DEFAULT_TARGET, build
+
+    if target == DEFAULT_TARGET:
+        return tools
+
+    def built(source: Path, uses: Sequence[Companion] = ()) -> Build:
+        return build(source, target=target, uses=uses)
+
+    return replace(tools, build=built)
 
 
 def _prepare() -> None:

@@ -12,9 +12,9 @@ import pytest
 from grader import cli
 from grader.catalog import load_catalog
 from grader.cuda import presence
+from grader.small_case import small_case
 from grader.sweep import choice
 from grader.sweep.shapes import Shape, Swept, Time
-from grader.sweep.trials import small_case
 from tests.judging import ROOT
 
 PUZZLE = "puzzle_01_vector_add"
@@ -79,7 +79,7 @@ def test_every_size_of_an_honest_kernel_is_right(workspace: Path, capsys: pytest
     assert refusals(found) == {}
     assert shapes[256]["occupancy"]["share"] == 1.0
     assert (found["best"], {shape["time"] for shape in shapes.values()}) == (None, {None})
-    assert found["no_times"] == "No NVIDIA GPU was found here, so nothing is timed; all else is as on one."
+    assert found["no_times"] == "No NVIDIA GPU was found here. So nothing is timed; all else is as on one."
 
 
 def test_a_grid_made_for_one_size_is_wrong_in_a_smaller_one(

@@ -185,7 +185,7 @@ class Bench:
             rivals=rivals,
             left_out=held.left_out,
             sensors=held.sensors,
-            slowed=_slowed(held.held_down_by),
+            slowed=slowed_by(held.held_down_by),
             refused=self._refused(held, ms, device),
         )
 
@@ -217,7 +217,8 @@ def _rival(name: str, what: str, mine: Sequence[float], theirs: Sequence[float])
     )
 
 
-def _slowed(reasons: Sequence[str]) -> str | None:
+def slowed_by(reasons: Sequence[str]) -> str | None:
+    """What held the GPU's clocks down, in a sentence; None for nothing."""
     if not reasons:
         return None
     return sentence("timing", "slowed", facts={"reasons": ", ".join(sentence("held_down", each) for each in reasons)})

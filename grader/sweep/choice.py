@@ -12,7 +12,7 @@ from grader.record.operations import Triple
 from grader.sweep.arithmetic import Unknown
 from grader.sweep.constants import Block, Constant, Source
 
-SIZES = (32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)  # threads a block; whole warps
+SIZES: tuple[int, ...] = (32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)  # threads a block; whole warps
 WARP = 32
 _LARGEST = max(SIZES)
 

@@ -18,22 +18,25 @@ from grader.catalog import UsageError
 from grader.check import Options, check_part
 from grader.explain import sentence
 from grader.facts import as_sentence
+from grader.findings import Place
+from grader.launcher import host_observations
 from grader.occupancy import occupancy
-from grader.puzzle import Case, Part, buffer_bytes, call_by_name, element_count
+from grader.puzzle import Part
 from grader.record.device import Device
+from grader.small_case import small_case
 from grader.submission import Submission
 from grader.sweep.choice import Choice, NothingToSweep, choose
 from grader.sweep.constants import Source
 from grader.sweep.shapes import Shape
 from grader.tools import Tools, TorchLoading
+from grader.trial import launches_of
 from grader.verdict import PartVerdict, State
 
 if TYPE_CHECKING:
     from grader.build import Build
+    from grader.record import Recording
     from grader.record.plan import Launch
 
-_MOST_BYTES = 1 << 20  # of a small case's buffers
-_MOST_OPERATIONS = 1 << 23  # a second or so of the software GPU
 _AT_ONCE = 4  # copies
 
 
@@ -66,7 +69,7 @@ class Bench:
 
         Raises `NothingToSweep` where there is none, UsageError where the file cannot be recorded.
         """
-        launch = _largest(self._launches(self._built(self.submission.source)))
+        launch = _largest(launches_of(self._recorded(self._built(self.submission.source)).plan))
         if launch is None or launch.line is None:
             why = "no_kernel" if launch is None else "not_its_own"
             raise NothingToSweep(sentence("sweep", why, facts={"label": self.submission.located.label}))
@@ -101,7 +104,10 @@ class Bench:
         if verdict.stage == "build":
             return Tried(shape)
         built = self._built(copy)
-        launch = _largest([one for one in self._launches(built) if one.line == choice.line])
+        recording = self._recorded(built)
+        if shape.refused is None and recording.findings:
+            shape = replace(shape, refused=self._refused_at_full_size(built, recording))
+        launch = _largest([one for one in launches_of(recording.plan) if one.line == choice.line])
         return Tried(shape if launch is None else _described(shape, built, launch, self.device), built)
 
     def _judged(self, copy: Submission) -> PartVerdict:
@@ -117,25 +123,15 @@ class Bench:
             facts = {"file": self.submission.shown, "label": self.submission.located.label}
             raise UsageError(sentence("sweep", "does_not_compile", facts=facts)) from None
 
-    def _launches(self, built: Build) -> Sequence[Launch]:
-        """At full size, as far as the entry came."""
-        from grader.trial import launches_of
+    def _recorded(self, built: Build) -> Recording:
+        """At full size."""
+        return self.tools.record(built, self.part, self.part.bench)
 
-        return launches_of(self.tools.record(built, self.part, self.part.bench).plan)
-
-
-def small_case(part: Part) -> tuple[str, Case]:
-    """Of the part's cases that the software GPU runs in a moment, one with most results, and its group: whatever the
-    size of a block, there are several then, or as many as can be.
-    """
-
-    def size(named: tuple[str, Case]) -> tuple[bool, int, int]:
-        params = named[1].params
-        needed = sum(buffer_bytes(buffer, params) for buffer in part.buffers)
-        quick = needed <= _MOST_BYTES and call_by_name(part.work, params).flops <= _MOST_OPERATIONS
-        return quick, sum(element_count(buffer, params) for buffer in part.results), needed
-
-    return max(((group, case) for group, cases in part.groups.items() for case in cases), key=size)
+    def _refused_at_full_size(self, built: Build, recording: Recording) -> str:
+        located = self.submission.located
+        place = Place(self.part, located.label, self.submission.shown, built.source, self.part.bench)
+        seen = next(host_observations(recording, built, self.part.name))
+        return as_sentence(place.finding(seen).message)
 
 
 def _largest(launches: Sequence[Launch]) -> Launch | None:
