@@ -447,7 +447,8 @@ def test_no_argument_is_help() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["check", "debug", "list", "hint", "reset", "solution", "explain", "plan", "doctor"]
+    "command",
+    ["check", "debug", "list", "hint", "reset", "solution", "explain", "plan", "profile", "sweep", "doctor"],
 )
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert grader(command, "--help") == 0

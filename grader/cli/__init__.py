@@ -21,6 +21,7 @@ from grader.cli import (
     leaderboard,
     listing,
     plan,
+    profile,
     program,
     reset,
     solution,
@@ -44,6 +45,7 @@ app.command("reset")(reset.reset)
 app.command("solution")(solution.solution)
 app.command("explain")(explain.explain)
 app.command("plan")(plan.plan)
+app.command("profile")(profile.profile)
 app.command("sweep")(sweep.sweep)
 app.command("run")(program.run_program)
 app.command("leaderboard")(leaderboard.leaderboard)

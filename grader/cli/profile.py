@@ -1,0 +1,80 @@
+"""The command `grader profile`."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from grader.catalog import UsageError
+from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.target import chosen_cases, kernel_submission, shown_path
+from grader.explain import sentence
+from grader.small_case import small_case
+from grader.tools import TorchLoading, TorchMissing, default_tools
+
+_SEEDS = 1_000_000
+_UNCHECKED = 3
+
+
+def profile(
+    puzzle: PuzzleArgument,
+    part: PartOption = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Profile this file in the place of the part's own.")
+    ] = None,
+    solution: Annotated[bool, typer.Option("--solution", help="Profile the reference solution.")] = False,
+    case: Annotated[
+        str | None, typer.Option(metavar="M=65,N=33", help="The sizes; by default a small case of the part.")
+    ] = None,
+    trace: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a trace of PyTorch's profiler there; needs a GPU.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Count what each line asks of memory, with Nsight Compute's numbers beside ours where ncu is.
+
+    Exit code: 0 counted; 2 bad usage; 3 could not be counted here, or no trace could be written.
+    """
+    submission = kernel_submission(puzzle, part, file, solution=solution, command="profile")
+    named = chosen_cases(submission.located.part, case)[0] if case is not None else small_case(submission.located.part)
+    target = _trace_file(trace)
+    from rich.console import Console
+
+    from grader.cache import ToolMissing
+    from grader.profile.run import profile as profiled_in_full
+    from grader.profile.run import traced
+    from grader.profile.table import print_profiled
+
+    seed, tools, loading = secrets.randbelow(_SEEDS), default_tools(), TorchLoading()
+    try:
+        profiled = profiled_in_full(submission, named, seed=seed, tools=tools, loading=loading)
+        if as_json:
+            typer.echo(profiled.to_json())
+        else:
+            print_profiled(Console(highlight=False), profiled)
+        if target is None:
+            return
+        full = named[1] if case is not None else submission.located.part.bench
+        missing = traced(submission, full, target, seed=seed, tools=tools)
+    except (ToolMissing, TorchMissing) as error:
+        typer.echo(f"grader: {error}", err=True)
+        raise typer.Exit(_UNCHECKED) from None
+    if missing is not None:
+        typer.echo(f"grader: {missing}", err=True)
+        raise typer.Exit(_UNCHECKED)
+    sizes = ", ".join(f"{name} = {value}" for name, value in full.params.items())
+    typer.echo(sentence("profile", "trace", facts={"file": shown_path(target), "sizes": sizes}), err=as_json)
+
+
+def _trace_file(given: str | None) -> Path | None:
+    if given is None:
+        return None
+    path = Path(given)
+    if path.is_dir():
+        raise UsageError(sentence("profile", "is_folder", facts={"file": given}))
+    if not path.parent.is_dir():
+        raise UsageError(sentence("profile", "no_folder", facts={"file": given, "folder": path.parent}))
+    return path

@@ -1,0 +1,133 @@
+"""A profile in the terminal: the lines of the file with their counts, then each kernel's sums."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grader.explain import sentence
+from grader.profile.counts import INSTRUCTIONS, LANES, METRICS, KernelCounts, LineCounts, Profiled
+from grader.report.excerpt import visible
+
+_SECTORS, _WAVEFRONTS = "memory_l2_theoretical_sectors_global", "memory_l1_wavefronts_shared"
+_NARROWEST, _GAP = 24, 2  # columns of the source, and between two
+_WIDEST = 200
+
+
+def print_profiled(console: Console, profiled: Profiled) -> None:
+    """Everything, in the order in which one asks: where, how much in all, and what that means."""
+    sizes = ", ".join(f"{name} = {value}" for name, value in profiled.params.items())
+    key = "heading" if profiled.measured_on is None else "heading_measured"
+    facts = {"label": profiled.label, "part": profiled.part, "sizes": sizes, "device": profiled.measured_on}
+    _put(console, _say(key, **facts), "bold")
+    if profiled.not_right is not None:
+        _put(console, _say("wrong", why=profiled.not_right), "yellow")
+    console.print()
+    wide = Console(file=console.file, width=_WIDEST, highlight=False)
+    wide.print(_line_table(profiled.lines, min(console.width, _WIDEST)))
+    for kernel in profiled.kernels:
+        console.print()
+        key = "kernel" if kernel.launches > 1 else "kernel_once"
+        _put(console, _say(key, name=kernel.name, launches=kernel.launches), "bold")
+        console.print(_kernel_table(kernel))
+    console.print()
+    for said in _conclusions(profiled):
+        _put(console, said)
+
+
+def _conclusions(profiled: Profiled) -> Iterator[str]:
+    measured = [kernel for kernel in profiled.kernels if kernel.measured is not None]
+    rows = [(kernel, metric) for kernel in measured for metric in _rows(kernel)]
+    differing = sum(kernel.compiled[metric] != (kernel.measured or {})[metric] for kernel, metric in rows)
+    if rows:
+        yield _say("differs", count=differing, rows=len(rows)) if differing else _say("same")
+    if profiled.not_measured is not None:
+        yield profiled.not_measured
+    yield _say("legend")
+    yield _say("legend_kernel")
+
+
+# ---- lines -----------------------------------------------------------------------------------------------------------
+
+
+def _lanes(counts: LineCounts) -> str:
+    warps = counts.counts[INSTRUCTIONS]
+    return f"{counts.counts[LANES] / warps:.3g}" if warps else ""
+
+
+def _count(name: str) -> Callable[[LineCounts], str]:
+    return lambda line: f"{line.counts[name]:,}" if line.counts[name] else ""
+
+
+def _excess(name: str) -> Callable[[LineCounts], str]:
+    """Beyond the fewest possible; "0" where there is something to count and nothing beyond it."""
+    return lambda line: f"{line.counts[name] - line.counts[f'{name}_ideal']:,}" if line.counts[name] else ""
+
+
+_COLUMNS: tuple[tuple[str, Callable[[LineCounts], str]], ...] = (
+    ("warp_instructions", _count(INSTRUCTIONS)),
+    ("lanes", _lanes),
+    ("sectors", _count(_SECTORS)),
+    ("excess", _excess(_SECTORS)),
+    ("wavefronts", _count(_WAVEFRONTS)),
+    ("excess", _excess(_WAVEFRONTS)),
+)
+
+
+def _line_table(lines: Sequence[LineCounts], width: int) -> Table:
+    """The source has the columns that the numbers leave, and is cut where it is longer."""
+    columns = [(_say(name), [cell(line) for line in lines]) for name, cell in _COLUMNS]
+    columns = [(name, cells) for name, cells in columns if any(cells)]
+    numbers = [str(line.line or "") for line in lines]
+    taken = sum(_GAP + max(map(len, (name, *cells))) for name, cells in [*columns, (_say("line"), numbers)])
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(_say("line"), justify="right", style="dim", no_wrap=True)
+    table.add_column(_say("source"), no_wrap=True, overflow="ellipsis", width=max(width - taken, _NARROWEST))
+    for name, _ in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    texts = textwrap.dedent("\n".join(visible(line.text) for line in lines)).split("\n")
+    for place, (line, text) in enumerate(zip(lines, texts, strict=True)):
+        cells = (_cell(name, cells[place]) for name, cells in columns)
+        table.add_row(numbers[place], Text(text if line.line else _say("elsewhere")), *cells)
+    return table
+
+
+def _cell(name: str, text: str) -> Text:
+    return Text(text, style="yellow" if name == _say("excess") and text not in ("", "0") else "")
+
+
+# ---- kernels ---------------------------------------------------------------------------------------------------------
+
+
+def _kernel_table(kernel: KernelCounts) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(_say("metric"), overflow="fold")
+    names = ["written", "compiled", *(["measured"] if kernel.measured is not None else [])]
+    for name in names:
+        table.add_column(_say(name), justify="right", no_wrap=True)
+    for metric in _rows(kernel):
+        counts = [kernel.written[metric], kernel.compiled[metric]]
+        row = [Text(f"{count:,}") for count in counts]
+        if kernel.measured is not None:
+            same = kernel.measured[metric] == kernel.compiled[metric]
+            row.append(Text(f"{kernel.measured[metric]:,}", style="" if same else "yellow"))
+        table.add_row(metric, *row)
+    return table
+
+
+def _rows(kernel: KernelCounts) -> list[str]:
+    """The metrics of which there is anything to say."""
+    every = (kernel.written, kernel.compiled, kernel.measured or {})
+    return [metric for metric in METRICS if any(counts.get(metric) for counts in every)]
+
+
+def _put(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(text.replace("`", ""), style=style), soft_wrap=True)
+
+
+def _say(key: str, **facts: object) -> str:
+    return sentence("profile", key, facts=facts)
