@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -130,6 +130,25 @@ class Submission:
             return emptied(text) == self.located.skeleton()
         except UsageError:
             return True
+
+
+def written(located: Located, file: str, source: str, uses: Mapping[str, str], folder: Path) -> Submission:
+    """The submission whose texts these are, as files below `folder`; `file` is a bare name. `uses` are, by entry, the
+    learner's own sources of parts that it builds on; for the others the references stand.
+    """
+    path = folder / file
+    path.write_text(source, encoding="utf-8")
+    used = [_own_or_reference(part, uses.get(part.located.part.name), folder / "uses") for part in references(located)]
+    return Submission(located, path, file, uses=used)
+
+
+def _own_or_reference(reference: UsedPart, own: str | None, folder: Path) -> UsedPart:
+    if own is None:
+        return reference
+    folder.mkdir(exist_ok=True)
+    path = folder / reference.located.path.name
+    path.write_text(own, encoding="utf-8")
+    return replace(reference, path=path, is_own=True)
 
 
 @dataclass(frozen=True)

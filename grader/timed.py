@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 
+_UNKNOWN = "unknown"  # the driver, where nobody tells its version
 _NEAR_THE_LIMIT = 0.9  # of it: from here on, that nothing stands out needs no word
 
 
@@ -38,6 +39,7 @@ class TimedPart:
     """A built file whose bench case is recorded, ready to be timed; `tools` build and record for this GPU.
 
     `compiled` asks for `torch.compile` among the rivals. `progress` is told in short sentences what is being done.
+    `nvcc` is the release that made the cubin, where that was not this machine's.
     """
 
     submission: Submission
@@ -47,6 +49,7 @@ class TimedPart:
     tools: Tools
     compiled: bool
     progress: Progress
+    nvcc: str | None = None
 
     def run(self, seed: int) -> tuple[Ran, Timing | None]:
         """What came of the case, and its time; None where it failed, or does not fit. Raises ToolMissing."""
@@ -70,7 +73,8 @@ class TimedPart:
         if timing is None:
             return ran, None
         try:
-            hashes = identity(self.submission, self.build.cubin, device=device.name, driver=driver or "")
+            cubin = self.build.cubin
+            hashes = identity(self.submission, cubin, device=device.name, driver=driver or _UNKNOWN, nvcc=self.nvcc)
         except UsageError:  # no solutions here: a time to look at, and none to rank
             hashes = {}
         medal = None if timing.refused else medal_beside(timing.rivals)

@@ -13,6 +13,7 @@ import typer
 from grader.catalog import UsageError
 from grader.cli import (
     author,
+    bundle,
     check,
     debug,
     doctor,
@@ -26,6 +27,7 @@ from grader.cli import (
     reset,
     solution,
     sweep,
+    timed,
 )
 
 __all__ = ["main", "run"]
@@ -47,6 +49,8 @@ app.command("explain")(explain.explain)
 app.command("plan")(plan.plan)
 app.command("profile")(profile.profile)
 app.command("sweep")(sweep.sweep)
+app.command("bundle")(bundle.bundle)
+app.command("time")(timed.time_bundles)
 app.command("run")(program.run_program)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("doctor")(doctor.doctor)

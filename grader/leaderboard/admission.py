@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.cache import ToolMissing
@@ -21,7 +21,7 @@ from grader.leaderboard.fields import EntryRefused
 from grader.leaderboard.store import Kept
 from grader.medals import medal_beside
 from grader.puzzle import call_by_name
-from grader.submission import Submission, UsedPart, references
+from grader.submission import written
 from grader.toolchain import find_toolchain
 from grader.verdict import Rival
 
@@ -126,28 +126,10 @@ def _code_of(entry: Entry, located: Located) -> str:
     from grader.build import BuildFailed, build
 
     with tempfile.TemporaryDirectory(prefix="grader-rebuild-") as folder:
-        submission = _written(entry, located, Path(folder))
+        submission = written(located, entry.file, entry.source or "", entry.uses, Path(folder))
         try:
             built = build(submission.source, target=entry.target, uses=submission.sources())
         except BuildFailed as failed:
             first = "".join(filter(str.isprintable, failed.diagnostics.partition("\n")[0]))
             raise EntryRefused(f"Its source does not compile here: {first}") from None
         return cubin_hash(built.cubin)
-
-
-def _written(entry: Entry, located: Located, folder: Path) -> Submission:
-    """The texts as files below `folder`."""
-    source = folder / entry.file
-    source.write_text(entry.source or "", encoding="utf-8")
-    uses = [_own_or_reference(used, entry, folder / "uses") for used in references(located)]
-    return Submission(located, source, entry.file, uses=uses)
-
-
-def _own_or_reference(used: UsedPart, entry: Entry, folder: Path) -> UsedPart:
-    text = entry.uses.get(used.located.part.name)
-    if text is None:
-        return used
-    folder.mkdir(exist_ok=True)
-    path = folder / used.located.path.name
-    path.write_text(text, encoding="utf-8")
-    return replace(used, path=path, is_own=True)

@@ -121,20 +121,28 @@ def _run(build: Build, call: EntryCall, device: Device) -> tuple[cage.Finished, 
     raise ToolMissing(f"launchers cannot be recorded on this machine ({refused}): grader doctor")
 
 
+def described(call: EntryCall) -> tuple[tuple[PlanBuffer, ...], tuple[PlanScalar, ...]]:
+    """The buffers and scalars of a Plan of this call, which follow from what is asked alone."""
+    buffers = tuple(
+        PlanBuffer(buffer.name, address, int(buffer.value), buffer.role)
+        for buffer, address in zip(call.buffers, call.layout.first, strict=True)
+    )
+    scalars = tuple(
+        PlanScalar(argument.name, argument.kind, argument.value)
+        for argument in call.arguments
+        if argument.kind not in ("buffer", "host", "stream")
+    )
+    return buffers, scalars
+
+
 def _plan(build: Build, call: EntryCall, operations: Sequence[Operation], returned: int | None) -> Plan:
+    buffers, scalars = described(call)
     return Plan(
         target=build.target,
         entry=call.entry,
         module=hashlib.sha256(build.ptx.read_bytes()).hexdigest(),
-        buffers=tuple(
-            PlanBuffer(buffer.name, address, int(buffer.value), buffer.role)
-            for buffer, address in zip(call.buffers, call.layout.first, strict=True)
-        ),
-        scalars=tuple(
-            PlanScalar(argument.name, argument.kind, argument.value)
-            for argument in call.arguments
-            if argument.kind not in ("buffer", "host", "stream")
-        ),
+        buffers=buffers,
+        scalars=scalars,
         returned=returned,
         operations=tuple(operations),
     )

@@ -1,0 +1,392 @@
+"""`grader time` on a pretended GPU: what is honest gets a time, what is not a sentence, and the others go on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.bundle import ready
+from grader.bundle.archive import Bundle, BundleWriter
+from grader.bundle.cubins import Cubin, read_cubin
+from grader.bundle.format import Bundled, BundleInvalid, Manifest
+from grader.bundle.plans import checked_plan
+from grader.cache import ToolMissing
+from grader.catalog import load_catalog
+from grader.cli import run, timed
+from grader.cuda import rivals
+from grader.cuda.addresses import PLACES, Place
+from grader.cuda.session import RealGPU
+from grader.leaderboard.entry import Entry, entry_from_json, read_results
+from grader.puzzle import Part
+from tests.small_course import FILE, KERNEL, make_course
+
+WRONG = KERNEL.replace("void add(", "void subtract(").replace("add<<<", "subtract<<<")
+OTHER = KERNEL.replace("a[i] + b[i]", "b[i] + a[i] + 0.f")
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course, a class in it, and class.zip for H100: ada's and bo's are right, cy's is not what this GPU runs."""
+    root = make_course(tmp_path_factory.mktemp("time") / "course")
+    for learner, text in (("ada", KERNEL), ("bo", OTHER), ("cy", WRONG)):
+        (root / "class" / learner).mkdir(parents=True)
+        (root / "class" / learner / FILE).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        assert run(["bundle", "1.1", "--submissions", "class", "--for", "H100", "--out", "class.zip"]) == 0
+    return root
+
+
+@pytest.fixture
+def here(course: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(course)
+    (course / "results.json").unlink(missing_ok=True)
+    return course
+
+
+@pytest.fixture(autouse=True)
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """A GPU that gives the addresses of these places."""
+    monkeypatch.setattr(timed, "why_not", lambda: None)
+    monkeypatch.setattr(rivals, "rivals_of", lambda *_, **__: [])
+    defaults: dict[str, Any] = dict(RealGPU.__init__.__kwdefaults__ or {})
+
+    def given(places: str) -> None:
+        defaults["command"] = (sys.executable, "-m", "tests.obedient_gpu", *places.split(" "))
+        monkeypatch.setattr(RealGPU.__init__, "__kwdefaults__", defaults)
+
+    given("0")
+    return given
+
+
+@pytest.fixture
+def no_nvcc(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise ToolMissing("nvcc 13.0 is missing")
+
+    monkeypatch.setattr(ready, "rebuilt", missing)
+
+
+Change = Callable[[Bundle, BundleWriter, Bundled], Bundled]
+
+
+def results(path: Path = Path("results.json")) -> list[Entry]:
+    return [entry_from_json(plain) for plain in read_results(path.read_text())]
+
+
+def repacked(
+    source: Path, path: Path, change: Callable[[Bundle, BundleWriter, Bundled], Bundled], nvcc: str = ""
+) -> Path:
+    """The bundle with each entry changed, all names and digests right."""
+    with Bundle(source) as bundle, BundleWriter(path) as writer:
+        entries = []
+        for entry in bundle.manifest.entries:
+            new = change(bundle, writer, entry)
+            for member in set(new.members) & set(entry.members):
+                writer.add(bundle.read(member), member[64:])
+            entries.append(new)
+        writer.finish(Manifest(nvcc or bundle.manifest.nvcc, tuple(entries)))
+    return path
+
+
+def test_a_class_is_timed_and_one_that_is_wrong_does_not_stop_the_others(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["time", "class.zip", "--out", "results.json"]) == 1
+    out = capsys.readouterr().out
+    assert "Pretended GPU, sm_90" in out
+    assert out.count("✔ 2 ms (2 to 2)") == 2
+    assert "✘ On this Pretended GPU its results are not right: wrong values." in out
+    assert "2 of 3 timed." in out
+    assert "grader leaderboard import results.json" in out
+    ada, bo = results()
+    assert (ada.source, bo.source) == (KERNEL, OTHER)
+    assert ada.player != bo.player
+    assert (ada.target, ada.timing.device, ada.timing.ms, ada.file) == (90, "Pretended GPU", 2.0, FILE)
+    assert ada.hashes["cubin"] != bo.hashes["cubin"]
+    assert ada.hashes["statement"] == bo.hashes["statement"]
+
+
+def test_what_was_timed_before_is_not_timed_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["time", "class.zip", "--out", "results.json"])
+    before = results()
+    assert run(["time", "class.zip", "--out", "results.json"]) == 1
+    assert capsys.readouterr().out.count("timed before") == 2
+    assert results() == before
+
+
+def test_results_are_written_as_they_come(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from grader.bundle.timing import Timer
+
+    honest = Timer.time
+    seen: list[int] = []
+
+    def stopped(self: Timer, *arguments: Any) -> Entry:
+        if seen:
+            assert len(results()) == 1
+            raise KeyboardInterrupt
+        seen.append(1)
+        return honest(self, *arguments)
+
+    monkeypatch.setattr(Timer, "time", stopped)
+    assert run(["time", "class.zip", "--out", "results.json"]) == 130
+    assert len(results()) == 1
+
+
+def alone(here: Path) -> str:
+    """A bundle of the first entry only."""
+    with Bundle(here / "class.zip") as bundle, BundleWriter(here / "alone.zip") as writer:
+        entry = bundle.manifest.entries[0]
+        for member in entry.members:
+            writer.add(bundle.read(member), member[64:])
+        writer.finish(Manifest(bundle.manifest.nvcc, (entry,)))
+    return "alone.zip"
+
+
+# ---- what does not fit its source -----------------------------------------------------------------------------------
+
+
+def swapped(what: str) -> Change:
+    """Each entry with the code, or the plans, of the next one."""
+
+    def change(bundle: Bundle, writer: BundleWriter, entry: Bundled) -> Bundled:
+        entries = bundle.manifest.entries
+        other = entries[(entries.index(entry) + 1) % len(entries)].compiled[0]
+        mine = entry.compiled[0]
+        changed = replace(mine, cubin=other.cubin) if what == "cubin" else replace(mine, plans=other.plans)
+        for member in (changed.cubin, *(at.plan for at in changed.plans)):
+            writer.add(bundle.read(member), member[64:])
+        return replace(entry, compiled=(changed,))
+
+    return change
+
+
+def test_code_that_was_not_made_from_its_source_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repacked(here / "class.zip", here / "forged.zip", swapped("cubin"))
+    assert run(["time", "forged.zip", "--out", "results.json"]) == 1
+    assert capsys.readouterr().out.count("✘ The code in the bundle was not made from the source beside it.") == 3
+    assert not (here / "results.json").exists()
+
+
+def larger_blocks(bundle: Bundle, writer: BundleWriter, entry: Bundled) -> Bundled:
+    """Plans of one's own making, which are right and were never asked for by the source."""
+    compiled = entry.compiled[0]
+    plans = []
+    for at in compiled.plans:
+        document = json.loads(bundle.read(at.plan))
+        document["operations"][0].update(grid=[8, 1, 1], block=[512, 1, 1])
+        plans.append(replace(at, plan=writer.add(json.dumps(document).encode(), ".json")))
+    return replace(entry, compiled=(replace(compiled, plans=tuple(plans)),))
+
+
+def test_a_plan_that_its_source_does_not_ask_for_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repacked(here / "class.zip", here / "forged.zip", larger_blocks)
+    assert run(["time", "forged.zip", "--out", "results.json"]) == 1
+    assert capsys.readouterr().out.count("✘ The plan in the bundle is not what the source beside it asks for.") == 3
+
+
+def test_without_nvcc_nobody_can_tell_and_the_values_decide(
+    here: Path, no_nvcc: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repacked(here / "class.zip", here / "forged.zip", larger_blocks)
+    assert run(["time", "forged.zip", "--out", "results.json"]) == 1
+    assert capsys.readouterr().out.count("✔ 2 ms") == 2
+
+
+def test_another_nvcc_makes_other_code_and_what_it_makes_here_is_timed(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repacked(here / "class.zip", here / "old.zip", lambda _bundle, _writer, entry: entry, nvcc="13.0.48")
+    assert run(["time", "old.zip", "--out", "results.json"]) == 1
+    assert capsys.readouterr().out.count("✔ 2 ms") == 2
+    assert {entry.hashes["nvcc"] for entry in results()} == {"13.0.88"}
+
+
+# ---- addresses ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("places", ["0", "2,3", "3"])
+def test_without_nvcc_the_first_place_that_the_gpu_gives_is_taken(
+    places: str, here: Path, no_nvcc: None, gpu: Callable[[str], None]
+) -> None:
+    gpu(places)
+    assert run(["time", alone(here), "--out", "results.json"]) == 0
+    assert {entry.hashes["nvcc"] for entry in results()} == {"13.0.88"}
+
+
+def test_a_place_that_was_given_is_asked_for_first(
+    here: Path, no_nvcc: None, gpu: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    class Counting(RealGPU):
+        def __init__(self, part: Part, *, place: Place = PLACES[0]) -> None:
+            asked.append(PLACES.index(place))
+            super().__init__(part, place=place)
+
+    gpu("1")
+    monkeypatch.setattr(ready, "RealGPU", Counting)
+    assert run(["time", "class.zip", "--out", "results.json"]) == 1
+    assert asked == [0, 0, 1, 0, 1, 0, 1], "the first of each is the GPU as it comes, for its target"
+
+
+def test_without_nvcc_a_gpu_that_gives_none_of_the_places_says_so(
+    here: Path, no_nvcc: None, gpu: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    gpu("")
+    assert run(["time", alone(here), "--out", "results.json"]) == 1
+    assert "✘ This GPU's driver gives none of the addresses" in capsys.readouterr().out
+
+
+def test_where_nvcc_is_any_addresses_will_do(here: Path, gpu: Callable[[str], None]) -> None:
+    gpu("")
+    assert run(["time", alone(here), "--out", "results.json"]) == 0
+
+
+# ---- what this course or this GPU cannot time -----------------------------------------------------------------------
+
+
+def test_a_bundle_for_another_gpu_says_what_to_do(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bundle", "1.1", "--for", "T4", "--out", "t4.zip"]) == 0
+    assert run(["time", "t4.zip", "--out", "results.json"]) == 1
+    assert "packed for T4 (sm_75)" in capsys.readouterr().out
+
+
+def test_a_part_that_asks_something_else_by_now_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    puzzle = here / "puzzles" / "puzzle_01_sums" / "puzzle.py"
+    text = puzzle.read_text()
+    try:
+        puzzle.write_text(text.replace("2.0**-22", "2.0**-2"))
+        assert run(["time", "class.zip", "--out", "results.json"]) == 1
+    finally:
+        puzzle.write_text(text)
+    assert capsys.readouterr().out.count("✘ What part 1.1 asks was another thing") == 3
+
+
+def test_a_part_that_this_course_does_not_have_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repacked(here / "class.zip", here / "x.zip", lambda _bundle, _writer, entry: replace(entry, part="product"))
+    assert run(["time", "x.zip", "--out", "results.json"]) == 1
+    assert capsys.readouterr().out.count("no part product in puzzle_01_sums") == 3
+
+
+def test_without_a_gpu_one_sentence_says_what_is_missing(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    assert run(["time", "class.zip", "--out", "results.json"]) == 3
+    assert "No NVIDIA GPU was found here" in capsys.readouterr().err
+
+
+def test_a_gpu_that_does_not_work_says_so(
+    here: Path, gpu: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    gpu("0 no_driver")
+    assert run(["time", "class.zip", "--out", "results.json"]) == 3
+    assert "libcuda" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["time", "nowhere.zip", "--out", "results.json"], "nowhere.zip is no bundle: it cannot be read"),
+        (["time", "puzzles/puzzle_01_sums/puzzle.py", "--out", "r.json"], "is no bundle: it is no zip file"),
+        (["time", "class.zip", "--out", "class.zip"], "holds no results"),
+        (["time", "class.zip", "--out", "puzzles"], "cannot be written"),
+        (["time", "class.zip", "--out", "nowhere/r.json"], "cannot be written"),
+        (["time", "class.zip"], "--out"),
+        (["time", "--out", "results.json"], "BUNDLE"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    arguments: list[str], words: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_file_that_is_no_bundle_does_not_stop_the_others(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "broken.zip").write_bytes((here / "class.zip").read_bytes()[:-1])
+    assert run(["time", "broken.zip", "class.zip", "--out", "results.json"]) == 1
+    captured = capsys.readouterr()
+    assert "broken.zip is no bundle: it is no zip file that `grader bundle` wrote." in captured.err
+    assert "2 of 3 timed." in captured.out
+
+
+# ---- plans and cubins from strangers --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def one(course: Path, tmp_path: Path) -> tuple[dict[str, Any], Cubin]:
+    """A plan at the first place, as JSON, and its cubin."""
+    with Bundle(course / "class.zip") as bundle:
+        compiled = bundle.manifest.entries[0].compiled[0]
+        path = tmp_path / "k.cubin"
+        path.write_bytes(bundle.read(compiled.cubin))
+        return json.loads(bundle.read(compiled.plans[0].plan)), read_cubin(path, 90)
+
+
+PLANS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "no plan": dict.clear,
+    "of another entry": lambda plan: plan.update(entry="other"),
+    "for another target": lambda plan: plan.update(target=80),
+    "of an entry that failed": lambda plan: plan.update(returned=1),
+    "of an entry that never came back": lambda plan: plan.update(returned=None),
+    "with a buffer less": lambda plan: plan["buffers"].pop(),
+    "with a buffer more": lambda plan: plan["buffers"].append(
+        {"name": "x", "address": 1 << 40, "bytes": 4, "role": "in"}
+    ),
+    "with a larger buffer": lambda plan: plan["buffers"][2].update(bytes=1 << 20),
+    "with a result as an input": lambda plan: plan["buffers"][2].update(role="in"),
+    "elsewhere": lambda plan: plan["buffers"][0].update(address=1 << 40),
+    "of another size": lambda plan: plan["scalars"][0].update(value=1),
+    "with a kernel that is not there": lambda plan: plan["operations"][0].update(kernel="other"),
+    "with other parameters": lambda plan: plan["operations"][0].update(parameters="AAAA"),
+    "with too much shared memory": lambda plan: plan["operations"][0].update(
+        shared=1 << 19, max_dynamic_shared=1 << 19
+    ),
+    "with a symbol that is not there": lambda plan: plan["operations"].append(
+        {"op": "symbol_upload", "symbol": "s", "offset": 0, "payload": "AAAA", "line": None}
+    ),
+    "with memory elsewhere": lambda plan: plan["operations"].append(
+        {"op": "allocate", "address": 1 << 40, "bytes": 16, "line": None}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_that_is_not_of_this_part_and_cubin_is_refused(
+    name: str, one: tuple[dict[str, Any], Cubin], course: Path
+) -> None:
+    plan, cubin = one
+    part = load_catalog(course).puzzles[0].parts[0].part
+    layout = PLACES[0].layout([0, 0, 0])
+    assert checked_plan(json.dumps(plan).encode(), part, cubin, layout)
+    PLANS[name](plan)
+    with pytest.raises(BundleInvalid, match="its plan cannot be"):
+        checked_plan(json.dumps(plan).encode(), part, cubin, layout)
+
+
+def test_a_cubin_that_is_none_is_refused(one: tuple[dict[str, Any], Cubin], tmp_path: Path) -> None:
+    whole = one[1].cubin.read_bytes()
+    for content in (b"", b"\x7fELF", b"\0" * 1000, whole[:100], b"\x7fELF\x02" + b"\xff" * 2000):
+        path = tmp_path / "x.cubin"
+        path.write_bytes(content)
+        with pytest.raises(BundleInvalid, match="its cubin cannot be read"):
+            read_cubin(path, 90)
+
+
+def test_a_cubin_that_leads_its_reader_round_in_circles_is_given_up(
+    one: tuple[dict[str, Any], Cubin], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.bundle.cubins._SECONDS", 0.01)
+    with pytest.raises(BundleInvalid, match="its cubin cannot be read"):
+        read_cubin(one[1].cubin, 90)
