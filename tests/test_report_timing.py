@@ -83,7 +83,8 @@ Puzzle 1 Vector add · part 2 of 6, vector_add · NVIDIA H200
     limit      0.7211 ms  4,465 GB/s  █████████████████  100 %
 
   Medians of 60 runs each; the first lies between 0.7350 ms and 0.7366 ms, with
-  95 % confidence.
+  95 % confidence. In turn with it ran what pytorch runs. The limit is what
+  ceiling runs.
   Medal  gold: as fast as the reference; the difference is too small to tell
          (0.996 to 1.004 times its speed).
   Bound  by memory: it has to move 3.22 GB, which takes 0.7211 ms at the limit
@@ -169,8 +170,8 @@ def test_a_solution_is_not_called_yours() -> None:
 
 
 def test_speeds_are_of_what_bounds_it() -> None:
-    assert "412.0 TFLOP/s" in bar_lines(MULTIPLYING)[0]
-    assert "611.5 TFLOP/s" in bar_lines(MULTIPLYING)[1]
+    assert "412 TFLOP/s" in bar_lines(MULTIPLYING)[0]
+    assert "612 TFLOP/s" in bar_lines(MULTIPLYING)[1]
     assert "/s" not in "".join(bar_lines(replace(STREAMING, bound="launch"), 110))
 
 
@@ -249,6 +250,12 @@ def test_the_bottleneck_takes_the_place_of_the_costliest_line() -> None:
 def test_why_times_are_slow_stands_beside_them() -> None:
     slowed = replace(STREAMING, slowed="The power cap held the GPU down.")
     assert medians(slowed).endswith("The power cap held the GPU down.")
+
+
+def test_what_pytorch_and_the_limit_are_is_told() -> None:
+    compiled = replace(STREAMING, rivals=(*STREAMING.rivals, rival("compiled", 0.74, 1.0, "tie")))
+    assert "ran what pytorch runs, what compiled runs. The limit is what ceiling runs." in medians(compiled)
+    assert medians(replace(STREAMING, rivals=())).endswith("95 % confidence.")
 
 
 def test_who_could_not_be_timed_is_named_with_the_reason() -> None:

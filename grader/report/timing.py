@@ -22,6 +22,7 @@ _MARGIN = 4
 _LEAST_BAR, _LONGEST_BAR = 10, 40
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _NEXT_MEDAL = {None: BRONZE, "bronze": SILVER}
+_ROUND = 1000  # of a speed: from here on no digits behind the point
 _SMALL = 0.1  # ms: below, times are told in microseconds
 
 
@@ -132,19 +133,31 @@ def _times(ms: Sequence[float]) -> list[str]:
 
 def _speed(timing: Timing, ms: float) -> str:
     """What the case has to move or to compute, over the time; "" where starting is most of it."""
-    if timing.bound == "compute":
-        return f"{timing.tflop_per_s * timing.ms / ms:,.1f} TFLOP/s"
-    return f"{timing.gb_per_s * timing.ms / ms:,.0f} GB/s" if timing.bound == "memory" else ""
+    if timing.bound == "launch":
+        return ""
+    rate, unit = (timing.tflop_per_s, "TFLOP/s") if timing.bound == "compute" else (timing.gb_per_s, "GB/s")
+    speed = rate * timing.ms / ms
+    return f"{speed:,.0f} {unit}" if speed >= _ROUND else f"{speed:.3g} {unit}"
 
 
 # ---- sentences ------------------------------------------------------------------------------------------------------
 
 
 def medians(timing: Timing) -> str:
-    """How the times were taken, between what the learner's is, what slowed the GPU, and who could not be timed."""
+    """How the times were taken, between what the learner's is, what else ran, what slowed the GPU, and who could not be
+    timed.
+    """
     low, high = _times(timing.interval_ms)
-    left_out = (_say("left_out", name=_say(name), reason=reason) for name, reason in timing.left_out.items())
-    return " ".join([_say("medians", runs=timing.runs, low=low, high=high), *filter(None, [timing.slowed]), *left_out])
+    whats = {rival.name: rival.what for rival in timing.rivals}
+    pytorch = ", ".join(whats[name] for name in ("pytorch", "compiled") if name in whats)
+    told = [
+        _say("medians", runs=timing.runs, low=low, high=high),
+        _say("pytorch_is", whats=pytorch) if pytorch else "",
+        _say("ceiling_is", what=whats["ceiling"]) if "ceiling" in whats else "",
+        timing.slowed or "",
+        *(_say("left_out", name=_say(name), reason=reason) for name, reason in timing.left_out.items()),
+    ]
+    return " ".join(filter(None, told))
 
 
 def medal_told(timing: Timing) -> str:
@@ -164,16 +177,15 @@ def bound_told(timing: Timing) -> str:
         return _say("bound_launch")
     if timing.of_limit is None:
         return ""
-    work = _flops(timing) if timing.bound == "compute" else _bytes(timing)
+    rate, unit = (1e9 * timing.tflop_per_s, "FLOP") if timing.bound == "compute" else (1e6 * timing.gb_per_s, "B")
+    work = _amount(rate * timing.ms, unit)
     limit = _times([timing.ms * timing.of_limit])[0]
     return _say(f"bound_{timing.bound}", work=work, limit=limit, share=f"{100 * timing.of_limit:.0f} %")
 
 
-def _bytes(timing: Timing) -> str:
-    amount = timing.gb_per_s * timing.ms / 1e3
-    return _say("bytes", amount=f"{amount:.3g}") if amount >= 1 else _say("bytes_small", amount=f"{1e3 * amount:.3g}")
-
-
-def _flops(timing: Timing) -> str:
-    amount = timing.tflop_per_s * timing.ms / 1e3
-    return _say("flops", amount=f"{amount:.3g}") if amount >= 1 else _say("flops_small", amount=f"{1e3 * amount:.3g}")
+def _amount(count: float, unit: str) -> str:
+    """Bytes or operations as one reads them: 3.22 GB."""
+    for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
+        if count >= size:
+            return f"{count / size:.3g} {prefix}{unit}"
+    return f"{count / 1e3:.3g} k{unit}"
