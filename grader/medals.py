@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from grader.verdict import Rival
 
+MEDALS = ("gold", "silver", "bronze")
 SILVER = 0.8  # of the reference's speed, and more
 BRONZE = 0.5
 

@@ -19,11 +19,11 @@ import pytest
 
 from grader import cli
 from grader.catalog import load_catalog
-from grader.identity import text_hash
+from grader.identity import statement_hash, text_hash
 from grader.leaderboard.store import Leaderboard
 from grader.progress import Progress
 from grader.submission import Submission
-from grader.verdict import PartVerdict, Stage, State, Timing
+from grader.verdict import PartVerdict, Rival, Stage, State, Timing
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = json.loads((ROOT / "docs" / "verdict.schema.json").read_text(encoding="utf-8"))
@@ -340,6 +340,24 @@ def test_doctor_finds_everything_here_and_proves_it(capsys: pytest.CaptureFixtur
 
 
 # ---- times ----
+
+
+def test_list_shows_the_best_medal_of_what_is_asked_today(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    located = load_catalog(workspace).resolve("1.1")[1]
+    assert located is not None
+    today = {**timed().hashes, "statement": statement_hash(located)}
+    for medal, times, decision in (("gold", 1.0, "tie"), ("silver", 0.9, "slower")):
+        reference = Rival("reference", "", times, (times, times), times, (times, times), decision)
+        noted(workspace, monkeypatch, timed(medal=medal, rivals=(reference,), hashes=today))
+        capsys.readouterr()
+        grader("list", "1")
+        assert "✔ 1.1  vector_add_block   passed · gold" in capsys.readouterr().out
+    statement = workspace / "puzzles" / PUZZLE / "puzzle.py"
+    statement.write_text(statement.read_text() + "# changed\n")
+    grader("list", "1")
+    assert "gold" not in capsys.readouterr().out
 
 
 MINE = "// mine\n"
