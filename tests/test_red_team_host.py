@@ -12,7 +12,7 @@ from grader.build import Build
 from grader.record import Recording, record_entry
 from grader.record.protocol import read_transcript
 from tests.red_team.attacks import attack, attacks
-from tests.red_team.building import built_alone, built_together
+from tests.red_team.building import build_with, built_together
 from tests.red_team.open_run import Seen, call_of, run_beside_the_answers, run_open
 
 ALL = attacks("host", "loading")
@@ -21,12 +21,8 @@ LONG = 1.0
 KEPT = 16_384  # bytes of what a launcher prints
 
 
-def built(name: str) -> Build:
-    return built_alone(name) if attack(name.removesuffix("_twin")).folder == "loading" else built_together("host")
-
-
-def build_of_twin(name: str) -> Build:
-    return built_alone(f"{name}.twin") if attack(name).folder == "loading" else built_together("host")
+def built(entry: str) -> Build:
+    return build_with(entry) if attack(entry.removesuffix("_twin")).folder == "loading" else built_together("host")
 
 
 def held(name: str, *, inject: int = 0) -> Recording:
@@ -135,6 +131,6 @@ def test_what_is_not_named_has_launched_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_its_twin_passes(name: str) -> None:
-    recording = record_entry(build_of_twin(name), call_of(f"{name}_twin", inject=1))
+    recording = record_entry(built(f"{name}_twin"), call_of(f"{name}_twin", inject=1))
     assert recording.findings == []
     assert recording.plan.operations

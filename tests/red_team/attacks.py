@@ -1,9 +1,9 @@
 """The attacks, one row each: what is tried, what stops it, and how that is switched off to see that it does.
 
-The sources lie in the folders `compiler`, `loading`, `host` and `device`, each attack with a benign twin that passes:
-honest code as much like it as can be. Every attack is shown three times: it achieves its aim where its defence is off,
-it does not where the defence is on, and its twin passes. Where the switch is depends on `seen_in`: "tests", in this
-folder's tests, or "gpu", in tests/gpu/red_team.py, which needs the hardware. docs/threat-model.md has the same rows.
+The sources lie in the folders `compiler`, `loading`, `host`, `device` and `laps`, each attack with a benign twin that
+passes: honest code as much like it as can be. Every attack is shown three times: it achieves its aim where its defence
+is off, it does not where the defence is on, and its twin passes. The tests do so without a GPU, those of `laps` on a
+stand-in for the driver; tests/gpu/red_team.py does so on hardware. docs/threat-model.md has the same rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ class Attack:
     defence: str
     without: str
     finding: str
-    seen_in: str = "tests"
 
 
 _FILTER = ("the launcher's system calls are filtered", "the same recorder without its filter")
@@ -115,12 +114,41 @@ ATTACKS = (
     Attack("works_once", "device", "counts its runs, and works in the first", *_FRESH, "non_deterministic"),
     Attack("spins", "device", "never ends", "a launch has a budget of instructions", "a budget that nothing exhausts",
            "endless_loop"),
+    # ---- timed runs that are not worked for
+    Attack("skips_later_laps", "laps", "counts its runs, and works in the first one timed",
+           "variables of the module are put back before every lap", "they are not, nor are results poisoned",
+           "non_deterministic"),
+    Attack("skips_laps_by_chance", "laps", "works in one run of five", "places of every lap's results are looked at",
+           "no results of timed runs are looked at", "non_deterministic"),
+    Attack("keeps_answers_in_the_module", "laps", "keeps answers in the module, for inputs that it knows again",
+           "variables of the module are put back before every lap", "they are not", ""),
+    Attack("keeps_answers_in_its_inputs", "laps", "turns its inputs into the answer",
+           "inputs are put back before every lap, and compared", "they are neither", "read_only_violation"),
+    Attack("keeps_answers_behind_its_result", "laps", "keeps answers in what is mapped behind its result",
+           "whatever is mapped around a buffer is poisoned before every lap", "nothing is poisoned",
+           "out_of_bounds_write"),
+    Attack("finds_old_allocations", "laps", "finds answers in memory that it has just allocated",
+           "memory of allocations is poisoned before every lap", "nothing is poisoned", "uninitialised_read"),
+    Attack("finds_old_shared_memory", "laps", "finds answers in shared memory",
+           "shared memory of every multiprocessor is cleared before every lap", "it is not", "uninitialised_read"),
+    Attack("finds_old_local_memory", "laps", "finds answers in local memory",
+           "local memory of every thread is cleared before every lap", "it is not", "uninitialised_read"),
+    Attack("finds_old_heap", "laps", "finds answers in memory from the kernel's malloc",
+           "a module with a heap is not timed", "it is", "unsupported"),
+    Attack("keeps_answers_in_managed_memory", "laps", "keeps answers in a managed variable",
+           "a module with managed variables is not timed", "it is", "non_deterministic"),
+    Attack("finds_a_warm_l2", "laps", "fetches its inputs into the L2 for the next run",
+           "the L2 is flushed before every lap", "it is not", ""),
+    Attack("keeps_lines_in_the_l2", "laps", "asks the L2 to evict its inputs last",
+           "such lines are made lines like others before every lap", "they are not", ""),
+    Attack("behaves_while_it_is_watched", "laps", "does less where nobody sees its accesses",
+           "a GPU's values are compared as well", "the software GPU alone judges", "wrong_values"),
 )  # fmt: skip
 
 
 def attacks(*folders: str) -> list[str]:
-    """The names of the attacks in these folders that the tests show."""
-    return [attack.name for attack in ATTACKS if attack.folder in folders and attack.seen_in == "tests"]
+    """The names of the attacks in these folders."""
+    return [attack.name for attack in ATTACKS if attack.folder in folders]
 
 
 def attack(name: str) -> Attack:

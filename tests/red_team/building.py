@@ -1,8 +1,8 @@
 """What the red team builds: its sources, many in one build, and programs without the grader's defences.
 
 The files of `host` and `device` hold an attack, an entry by the file's name, and its benign twin, an entry by that name
-with `_twin` behind it. All of a folder are compiled together. Where loading the library is the attack, or compiling the
-source, each has a build of its own.
+with `_twin` behind it. All of a folder are compiled together. Where loading the library is the attack, or what outlives
+a launch, each has a build of its own.
 """
 
 from __future__ import annotations
@@ -31,9 +31,17 @@ def built_together(folder: str, target: int = 80, answers: str = "0.f") -> Build
 
 
 @functools.cache
-def built_alone(name: str) -> Build:
-    """A file of `loading`."""
-    return build(FOLDER / "loading" / f"{name}.cu", uses=[_honest()])
+def built_alone(name: str, target: int = 80) -> Build:
+    """A file of `loading` or `laps`."""
+    (source,) = FOLDER.glob(f"*/{name}.cu")
+    return build(source, target=target, uses=[_honest()])
+
+
+def build_with(entry: str, target: int = 80) -> Build:
+    """The build in `laps` or `loading` with this entry: the attack's, unless the twin has a file of its own."""
+    name = entry.removesuffix("_twin")
+    own = entry != name and any(FOLDER.glob(f"*/{name}.twin.cu"))
+    return built_alone(f"{name}.twin" if own else name, target)
 
 
 def _honest() -> HeaderFile:

@@ -6,7 +6,7 @@ outside, in a test. The grader itself has no such switch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -15,7 +15,6 @@ import torch
 
 from grader.build import Build
 from grader.compare import Comparison, compare, reference_results
-from grader.explain import Observation
 from grader.inputs import memory_for
 from grader.puzzle import Case, In, Out, Part, Scalar, Tolerance, Work, f32, i32
 from grader.record import record
@@ -46,9 +45,7 @@ def part_named(entry: str, **other: Any) -> Part:
     return Part(entry, **(made | other))
 
 
-def judged(
-    built: Build, part: Part, tools: Tools, *, n: int = N, seed: int = 7, heed_host: bool = True
-) -> Sequence[Observation] | list[str]:
+def judged(built: Build, part: Part, tools: Tools, *, n: int = N, seed: int = 7, heed_host: bool = True) -> list[str]:
     """What the grader finds, by kind: of the launcher, or else of the kernels and their results."""
     case = Case(n=n)
     recording = record(built, part, case)

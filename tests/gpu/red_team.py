@@ -1,0 +1,241 @@
+"""The attacks on a real GPU, by hand: `python -m tests.gpu.red_team [--out FILE] [NAME...]`; about 100 seconds.
+
+Three kinds of rows, each with what came of it without the defence, with it, and of the twin:
+
+laps       attacks on timed runs (tests/red_team/laps): one that succeeds takes less than 0.8 of its twin's time
+values     attacks on results (tests/red_team/device): replayed twice on fresh inputs and judged by values alone; what
+           succeeds without a defence is shown by the tests, on the software GPU
+bare       launches that a careless harness does not see: the entry is called in this process, with the real runtime,
+           and timed by two events on the stream that it was given
+
+Every row is written as soon as it is there; one that fails does not stop the others. `problems` names rows in which
+something else came of it than should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+from grader.build import Build
+from grader.cache import ToolMissing
+from grader.cuda.bench import Bench
+from grader.cuda.session import RealGPU
+from grader.cuda.trial import CudaTrial
+from grader.puzzle import Case
+from grader.record import record
+from grader.toolchain import find_toolchain
+from tests.gpu.bare import about
+from tests.red_team.attacks import attacks
+from tests.red_team.building import FOLDER, build_with, built_together
+from tests.red_team.careless import FEW, N, known_answers, part_named
+from tests.red_team.laps import QUICK, WITHOUT, Outcome, defences_without, outcome_of
+
+LARGE = 1 << 20  # elements of a timed run
+SMALL = 1 << 18  # of one that needs room behind a result, in the same 2 MiB
+WIDE = 1 << 21  # of one that is bound by memory: two inputs of 8 MiB fit into the L2
+SECONDS = 5.0  # for a replay
+RUNS = 20
+FROM_L2 = ("finds_a_warm_l2", "keeps_lines_in_the_l2")
+SIZES = {"keeps_answers_behind_its_result": SMALL, **dict.fromkeys(FROM_L2, WIDE)}
+# Of its twin's time, at most, where an attack succeeds: the L2 is faster than memory, but not that much.
+OF_HONEST, OF_COLD = 0.8, 0.9
+BARE = ("works_on_another_stream", "asks_for_too_much_shared_memory", "calls_the_host_later")
+
+
+@dataclass
+class RedTeam:
+    """One run; `found` is what is written to `out`."""
+
+    out: Path
+    wanted: Sequence[str]
+    found: dict[str, Any] = field(default_factory=dict)
+    begun: float = field(default_factory=time.monotonic)
+    target: int = 0
+    gpu: RealGPU = field(init=False)  # of all the values
+    work: Path = field(init=False)  # where the careless harness has its libraries
+
+    def run(self) -> bool:
+        """Whether everything came out as it should."""
+        self.found = {"about": about("tests.gpu.red_team"), "laps": {}, "values": {}, "bare": {}, "problems": []}
+        with RealGPU(part_named("any"), seconds=SECONDS) as self.gpu, tempfile.TemporaryDirectory() as work:
+            self.work = Path(work)
+            self.target = self.gpu.device.target
+            self.build()
+            self.rows()
+        self.found["about"]["seconds"] = round(time.monotonic() - self.begun, 1)
+        self.save()
+        return not self.found["problems"]
+
+    def rows(self) -> None:
+        for kind, names, row in (
+            ("laps", WITHOUT, self.lap_row),
+            ("values", [*attacks("device"), "behaves_while_it_is_watched"], self.value_row),
+            ("bare", BARE, self.bare_row),
+        ):
+            for name in names:
+                if not self.wanted or name in self.wanted:
+                    self.row(kind, name, partial(row, name))
+
+    def build(self) -> None:
+        """Everything that is compiled, at once."""
+        entries = [entry for name in attacks("laps") for entry in (name, f"{name}_twin")]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(partial(build_with, target=self.target), entries))
+            list(pool.map(partial(bare_library, work=self.work), BARE))
+        built_together("device", self.target, known_answers())
+        self.say(f"built after {time.monotonic() - self.begun:.0f} s")
+
+    def row(self, kind: str, name: str, make: Callable[[], dict[str, Any]]) -> None:
+        """One row, whatever happens."""
+        try:
+            row = make()
+        except Exception as error:
+            row = {"as_it_should": False, "failed": f"{type(error).__name__}: {error}"}
+        self.found[kind][name] = row
+        if not row["as_it_should"]:
+            self.found["problems"].append(f"{kind} {name}")
+        self.save()
+        self.say(f"{kind:6} {name:34} {'ok ' if row['as_it_should'] else 'BAD'} {json.dumps(row)[:160]}")
+
+    def save(self) -> None:
+        self.out.parent.mkdir(parents=True, exist_ok=True)
+        self.out.write_text(json.dumps(self.found, indent=2) + "\n", encoding="utf-8")
+
+    def say(self, line: str) -> None:
+        print(line, flush=True)
+
+    # ---- timed runs ----
+
+    def lap_row(self, name: str) -> dict[str, Any]:
+        """Without its defences it passes in less time than its twin; with them it gains nothing."""
+        twin = timed(f"{name}_twin", name, self.target)
+        off, on = timed(name, name, self.target, WITHOUT[name]), timed(name, name, self.target)
+        share = OF_COLD if name in FROM_L2 else OF_HONEST
+        gains = [outcome.gains(twin.ms, share=share) for outcome in (off, on)]
+        return {
+            "n": SIZES.get(name, LARGE),
+            "without": list(WITHOUT[name]),
+            "off": told(off),
+            "on": told(on),
+            "twin": told(twin),
+            "as_it_should": twin.passed and gains == [True, False],
+        }
+
+    # ---- values ----
+
+    def value_row(self, name: str) -> dict[str, Any]:
+        """What the values of two replays say, where the recorder lets it come to them."""
+        on, twin = self.judged(name), self.judged(f"{name}_twin")
+        return {"on": on, "twin": twin, "as_it_should": bool(on) and not twin}
+
+    def judged(self, entry: str) -> list[str]:
+        """The kinds of what the recorder finds, or else of what two replays on the GPU show."""
+        case, part = Case(n=FEW if entry.startswith("knows_the_seed") else N), part_named(entry)
+        built = self.build_of(entry)
+        recording = record(built, part, case, layout=self.gpu.layout(case))
+        if recording.findings:
+            return [finding.kind for finding in recording.findings]
+        trial = CudaTrial(part, "one size", case, built, recording.plan, 7, gpu=self.gpu)
+        return [seen.kind for seen in trial.run_on_gpu().observations]
+
+    def build_of(self, entry: str) -> Build:
+        if entry.removesuffix("_twin") in attacks("laps"):
+            return build_with(entry, self.target)
+        return built_together("device", self.target, known_answers())
+
+    # ---- a careless harness ----
+
+    def bare_row(self, name: str) -> dict[str, Any]:
+        """Called in this process and timed by events, it is right in no time; the recorder names what is wrong."""
+        library = self.work / f"{name}.so"
+        off, on, twin = bare(library, name), self.judged(name), bare(library, f"{name}_twin")
+        gained = off["called_back"] if name == "calls_the_host_later" else off["ms"] < 0.5 * twin["ms"]
+        right = off["right"] and twin["right"]
+        return {"off": off, "on": on, "twin": twin, "as_it_should": bool(right and gained and on)}
+
+
+def told(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as it is written."""
+    return {"findings": list(outcome.findings), "refused": outcome.refused, "ms": round(outcome.ms, 5)}
+
+
+def timed(entry: str, name: str, target: int, without: Sequence[str] = ()) -> Outcome:
+    """An entry of `laps`, recorded at this GPU's addresses and timed without these defences."""
+    built, case = build_with(entry, target), Case(n=SIZES.get(name, LARGE))
+    part = part_named(entry, bench=case)
+    command = (sys.executable, "-m", "tests.gpu.open_replay", ",".join(without))
+    with RealGPU(part, seconds=SECONDS, command=command) as gpu:
+        recording = record(built, part, case, layout=gpu.layout(case))
+        if recording.findings:
+            return Outcome(tuple(finding.kind for finding in recording.findings))
+        return outcome_of(Bench(part, case, built, recording.plan, 7, gpu, QUICK, defences_without(*without)))
+
+
+def bare_library(name: str, work: Path) -> None:
+    """Builds the source with CUDA's own runtime, as anybody does."""
+    library = work / f"{name}.so"
+    nvcc = str(find_toolchain().nvcc)
+    source = str(FOLDER / "device" / f"{name}.cu")
+    options = ["-shared", "-Xcompiler=-fPIC", "-arch=native", "-std=c++17", "-cudart=shared", f"-I{FOLDER}"]
+    subprocess.run([nvcc, *options, "-o", str(library), source], check=True, capture_output=True, timeout=120)
+
+
+def bare(library: Path, entry: str) -> dict[str, Any]:
+    """Called with PyTorch's tensors on a stream of PyTorch's: milliseconds between two events there, and whether the
+    result, in which an old one lies, is right once everything has ended.
+    """
+    called = ctypes.CDLL(str(library))
+    function = called[entry]
+    a, b = (torch.randn(WIDE, device="cuda") for _ in range(2))
+    out, stream = a + b, torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    words = [ctypes.c_void_p(tensor.data_ptr()) for tensor in (a, b, out)]
+    times = []
+    for _ in range(RUNS):
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+        torch.cuda.synchronize()
+        start.record(stream)
+        function(*words, ctypes.c_int(WIDE), ctypes.c_void_p(stream.cuda_stream))
+        stop.record(stream)
+        torch.cuda.synchronize()
+        times.append(float(start.elapsed_time(stop)))
+    called_back = any(counted(called))
+    return {"ms": round(median(times), 5), "right": torch.equal(out, a + b), "called_back": called_back}
+
+
+def counted(called: ctypes.CDLL) -> Iterator[int]:
+    """What `called_back`, a variable of one of the sources, has come to."""
+    try:
+        yield ctypes.c_int.in_dll(called, "called_back").value
+    except ValueError:
+        return
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, default=Path("red_team.json"))
+    parser.add_argument("names", nargs="*", help="these attacks only")
+    options = parser.parse_args()
+    try:
+        return 0 if RedTeam(options.out, options.names).run() else 1
+    except ToolMissing as missing:
+        print(missing, file=sys.stderr)
+        return 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())
