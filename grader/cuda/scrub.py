@@ -19,7 +19,7 @@ _BLOCK = 1024
 _FIRST_WITH_PRIORITIES = 80
 _LINE = 128
 
-# Waits until as many blocks have come as there are; `arrived` counts on from launch to launch.
+# Waits until as many blocks have come as there are; `arrived` is 0 when a launch begins.
 _GATHER = """
     bar.sync 0;
     mov.u32 %r1, %tid.x;
@@ -28,13 +28,9 @@ _GATHER = """
     mov.u32 %r2, %nctaid.x;
     mov.u64 %rd1, arrived;
     atom.global.add.u32 %r3, [%rd1], 1;
-    div.u32 %r4, %r3, %r2;
-    add.u32 %r4, %r4, 1;
-    mul.lo.u32 %r4, %r4, %r2;
 $wait:
-    ld.volatile.global.u32 %r5, [%rd1];
-    sub.u32 %r6, %r5, %r4;
-    setp.lt.s32 %p2, %r6, 0;
+    ld.volatile.global.u32 %r4, [%rd1];
+    setp.lt.u32 %p2, %r4, %r2;
     @%p2 bra $wait;
 $done:
     ret;
@@ -149,6 +145,7 @@ class Scrubber:
         self._module = driver.call("cuModuleLoadData", _text(scrubbing_ptx(-(-(frame + stack) // 16) * 16)))
         self._scrub_shared = driver.call("cuModuleGetFunction", self._module, b"scrub_shared")
         self._scrub_local = driver.call("cuModuleGetFunction", self._module, b"scrub_local")
+        self._arrived, _ = driver.call("cuModuleGetGlobal", self._module, b"arrived")
         most = driver.enum("CUfunction_attribute", "FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES")
         driver.call("cuFuncSetAttribute", self._scrub_shared, most, self._shared)
         self._resident = int(driver.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", self._scrub_local, _BLOCK, 0))
@@ -189,6 +186,7 @@ class Scrubber:
         config.hStream = stream
         if together:
             config.attrs, config.numAttrs = [driver.cooperative()], 1
+            driver.call("cuMemsetD32Async", self._arrived, 0, 1, stream)
         extra, _held = driver.packed(values)  # the launch copies the parameters before it returns
         driver.call("cuLaunchKernelEx", config, function, 0, extra)
 
