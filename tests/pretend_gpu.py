@@ -366,11 +366,16 @@ class PretendDriver:
 
 
 def pretended_cubin(
-    zeros: Mapping[str, int] | None = None, values: Mapping[str, bytes] | None = None, *, managed: tuple[str, ...] = ()
+    zeros: Mapping[str, int] | None = None,
+    values: Mapping[str, bytes] | None = None,
+    *,
+    managed: tuple[str, ...] = (),
+    undefined: tuple[str, ...] = (),
 ) -> bytes:
-    """An ELF file with variables of these sizes in .nv.global, and of these contents in .nv.global.init."""
+    """An ELF file with variables of these sizes in .nv.global, and of these contents in .nv.global.init; functions that
+    are `undefined` in it are the driver's.
+    """
     names, symbols = bytearray(b"\0"), bytearray(24)
-    content = b""
     ends = [0, 0]
     for section, name, size in [
         *((4, name, size) for name, size in (zeros or {}).items()),
@@ -379,6 +384,9 @@ def pretended_cubin(
         symbols += struct.pack("<IBBHQQ", len(names), 1, 4 if name in managed else 0, section, ends[section - 3], size)
         names += name.encode() + b"\0"
         ends[section - 3] += size
+    for name in undefined:
+        symbols += struct.pack("<IBBHQQ", len(names), 0x12, 0, 0, 0, 0)
+        names += name.encode() + b"\0"
     content = b"".join((values or {}).values())
     titles = [".symtab", ".strtab", ".nv.global.init", ".nv.global"]
     where = dict.fromkeys(titles, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,29 +10,108 @@ from typing import Any
 import pytest
 import torch
 
+from grader.cache import ToolMissing
 from grader.cuda.bench import Bench
 from grader.cuda.contest import Contestant, ReplayContestant, Rule
 from grader.cuda.defences import ALL, Defences
 from grader.cuda.input_sets import InputSets
 from grader.cuda.session import RealGPU
 from grader.puzzle import Case
+from grader.trial import Ran, launches_of
+from grader.verdict import Timing
 from tests.pretend_gpu import pretended_cubin
 from tests.test_cuda_replay import ADD, PRETENDED, add_plan
 
-QUICK = Rule(warm_up=1, least_rounds=8, seconds=2.0)
+QUICK = Rule(warm_up=1, least_rounds=12, seconds=2.0)
+HONEST_MS = 2.0  # of `add`
 
 
 @pytest.fixture
 def cubin(tmp_path: Path) -> Path:
     path = tmp_path / "kernel.cubin"
-    path.write_bytes(pretended_cubin({"cache": 64}))
+    path.write_bytes(pretended_cubin({"cache": 4096}, {"table": bytes(range(64))}))
     return path
 
 
-def bench(gpu: RealGPU, cubin: Path, *, n: int = 1000, defences: Defences = ALL) -> Bench:
+def bench(gpu: RealGPU, cubin: Path, *, n: int = 1000, kernel: str = "add", defences: Defences = ALL) -> Bench:
     case = Case(n=n)
     built: Any = SimpleNamespace(cubin=cubin)
-    return Bench(ADD, case, built, add_plan(gpu, case), 7, gpu, QUICK, defences)
+    plan = add_plan(gpu, case)
+    (launch,) = launches_of(plan)
+    plan = replace(plan, operations=(replace(launch, kernel=kernel),))
+    return Bench(ADD, case, built, plan, 7, gpu, QUICK, defences)
+
+
+def judged(kernel: str, cubin: Path, without: str = "") -> tuple[Ran, Timing]:
+    """What becomes of a kernel of `pretend_kernels` with these defences off, commas between them."""
+    command = (*PRETENDED, "--kernels", "tests.pretend_kernels", "--without", without)
+    off = dict.fromkeys(filter(None, without.split(",")), False)
+    with RealGPU(ADD, command=command) as gpu:
+        ran, timing = bench(gpu, cubin, n=500, kernel=kernel, defences=replace(ALL, **off)).run()
+    assert timing is not None
+    return ran, timing
+
+
+def is_believed(ran: Ran, timing: Timing) -> bool:
+    """Whether a time below the honest one stands."""
+    return ran.result.passed and timing.refused is None and timing.ms < HONEST_MS
+
+
+# Each attack, the defences that have to fall before it is believed, and what the others stand on: one set of inputs.
+@pytest.mark.parametrize(
+    ("kernel", "without"),
+    [
+        ("in_variable", "restored_globals"),
+        ("in_shared", "scrubbed_shared"),
+        ("in_local", "scrubbed_local"),
+        ("behind_result", "poison"),
+        ("only_at_first", "poison,fresh_inputs"),
+        ("now_and_then", "poison,fresh_inputs"),
+        ("now_and_then", "checked_laps,checked_results"),
+        ("forging", "host_clock"),
+        ("warm", "cold_l2"),
+        ("warm", "reset_persisting"),
+    ],
+)
+def test_a_time_that_was_not_earned_stands_without_its_defence_alone(kernel: str, without: str, cubin: Path) -> None:
+    assert is_believed(*judged(kernel, cubin, without))
+    ran, timing = judged(kernel, cubin)
+    assert not is_believed(ran, timing)
+
+
+def test_what_is_skipped_in_some_laps_is_seen_at_places_that_chance_chose(cubin: Path) -> None:
+    ran, _ = judged("now_and_then", cubin, "checked_results")
+    assert [(seen.kind, seen.facts["variant"]) for seen in ran.observations] == [("non_deterministic", "lap")]
+
+
+def test_a_kernel_that_takes_away_its_inputs_is_told_so(cubin: Path) -> None:
+    ran, _ = judged("over_inputs", cubin)
+    assert [(seen.kind, seen.buffer) for seen in ran.observations] == [("read_only_violation", "a")]
+
+
+def test_inputs_that_a_lap_has_overwritten_are_there_again_in_the_next(cubin: Path) -> None:
+    ran, _ = judged("over_inputs", cubin, "checked_inputs")
+    assert ran.result.passed
+    ran, _ = judged("over_inputs", cubin, "checked_inputs,restored_inputs")
+    assert not ran.result.passed
+
+
+def test_two_clocks_that_disagree_are_a_time_refused_in_a_sentence(cubin: Path) -> None:
+    _, timing = judged("forging", cubin)
+    assert timing.refused is not None
+    assert "0.5 ms" in timing.refused
+    assert "host" in timing.refused
+
+
+@pytest.mark.parametrize("held", ["managed", "malloc"])
+def test_memory_that_nobody_can_put_back_is_not_timed(tmp_path: Path, held: str) -> None:
+    path = tmp_path / "kernel.cubin"
+    if held == "managed":
+        path.write_bytes(pretended_cubin({"kept": 64}, managed=("kept",)))
+    else:
+        path.write_bytes(pretended_cubin({"kept": 64}, undefined=("malloc",)))
+    with RealGPU(ADD, command=PRETENDED) as gpu, pytest.raises(ToolMissing, match="outlives a launch"):
+        bench(gpu, path).run()
 
 
 def test_a_kernel_is_timed_and_its_values_are_judged(cubin: Path) -> None:
@@ -39,7 +119,12 @@ def test_a_kernel_is_timed_and_its_values_are_judged(cubin: Path) -> None:
         ran, timing = bench(gpu, cubin).run()
     assert timing is not None
     assert (ran.result.passed, ran.result.checked, ran.observations) == (True, 1000, [])
-    assert (timing.device, timing.ms, timing.interval_ms, timing.runs) == ("Pretended GPU", 2.0, (2.0, 2.0), 8)
+    assert (timing.device, timing.ms, timing.interval_ms, timing.runs) == (
+        "Pretended GPU",
+        HONEST_MS,
+        (HONEST_MS, HONEST_MS),
+        12,
+    )
     assert (timing.refused, timing.slowed, timing.rivals) == (None, None, ())
     assert timing.gb_per_s == pytest.approx(12_000 / 2e-3 / 1e9)
 

@@ -12,8 +12,9 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 from grader.cuda.contest import Contestant, Race, ReplayContestant, Rule, race
 from grader.cuda.decision import compared
@@ -42,6 +43,13 @@ Rivals = Callable[[InputSets], Sequence[Contestant]]
 MINE = "yours"
 
 
+class HasCubin(Protocol):
+    """A build, as far as this looks at it."""
+
+    @property
+    def cubin(self) -> Path: ...
+
+
 def nobody(_sets: InputSets) -> Sequence[Contestant]:
     """No rivals."""
     return ()
@@ -49,7 +57,7 @@ def nobody(_sets: InputSets) -> Sequence[Contestant]:
 
 def time_part(
     located: Located,
-    build: Build,
+    build: HasCubin,
     recording: Recording,
     *,
     seed: int,
@@ -67,14 +75,14 @@ def time_part(
 
 @dataclass(frozen=True)
 class Bench:
-    """One recorded case, and how it is timed. Of `build` only the cubin is looked at, and what stands beside a failure.
+    """One recorded case, and how it is timed.
 
     `seed` is what the inputs depend on where `defences` leave that open.
     """
 
     part: Part
     case: Case
-    build: Build
+    build: HasCubin
     plan: Plan
     seed: int
     gpu: RealGPU
@@ -102,7 +110,8 @@ class Bench:
 
     @property
     def _trial(self) -> CudaTrial:
-        return CudaTrial(self.part, BENCH_GROUP, self.case, self.build, self.plan, self.seed, gpu=self.gpu)
+        build = cast("Build", self.build)
+        return CudaTrial(self.part, BENCH_GROUP, self.case, build, self.plan, self.seed, gpu=self.gpu)
 
     def _seeds(self) -> list[int]:
         seeds = secret_seeds()
@@ -158,7 +167,7 @@ class Bench:
         if wrong:
             self._blame(ran, Observation("non_deterministic", facts={"variant": "lap", "wrong": wrong, "laps": looks}))
         elif watch.changed:
-            self._blame(ran, Observation("read_only_violation", facts={"variant": "lap", "buffer": watch.changed[0]}))
+            self._blame(ran, Observation("read_only_violation", buffer=watch.changed[0], facts={"variant": "lap"}))
 
     def _blame(self, ran: Ran, seen: Observation) -> None:
         ran.observations, ran.stage = [seen], Stage.compare
