@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tests.pretend_gpu import Kernel, PretendDriver
 
-
 SLOT = 2048  # bytes that are kept for each set of inputs
 
 

@@ -283,14 +283,6 @@ def test_elements_that_kept_their_poison_were_never_written(gpu: RealGPU, cubin:
     assert [(seen.kind, seen.index, seen.count) for seen in ran.observations] == [("never_written", 500, 500)]
 
 
-def test_the_bench_case_is_timed_and_judged(gpu: RealGPU, cubin: Path) -> None:
-    ran, timing = trial(gpu, ADD.bench, cubin).bench()
-    assert ran.result.passed
-    assert timing is not None
-    assert (timing.device, timing.ms, timing.runs, timing.cold_l2) == ("Pretended GPU", 2.0, 30, True)
-    assert timing.gb_per_s == pytest.approx(12_000 / 2e-3 / 1e9)
-
-
 def test_a_gpu_that_is_gone_is_nobodys_fault(cubin: Path) -> None:
     with RealGPU(ADD, command=PRETENDED) as gpu:
         lost = trial(gpu, Case(n=4), cubin)

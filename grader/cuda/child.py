@@ -14,6 +14,7 @@ from grader.cuda.driver import FAULTS
 from grader.wire import WireBroken, announce, read_into, receive
 
 _SECONDS_A_BYTE = 1 / 50e6  # the slowest pipe that is still waited for
+_NO_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
 _PRINTED = 16_384  # bytes
 _ROOT = Path(__file__).parents[2]
 
@@ -22,11 +23,13 @@ class ReplayFailed(Exception):
     """The process could not do what it was asked; the message is one sentence.
 
     `kind` is "fault" (a kernel's), "hang" (a kernel's), or "unavailable": no GPU, no driver, no memory, a lost child.
+    `is_full` says that it was the GPU's memory.
     """
 
-    def __init__(self, kind: str, sentence: str) -> None:
+    def __init__(self, kind: str, sentence: str, *, is_full: bool = False) -> None:
         super().__init__(sentence)
         self.kind = kind
+        self.is_full = is_full
 
 
 class Child:
@@ -105,7 +108,7 @@ class Child:
         message, raw_bytes = receive(self._replies)
         if "error" in message:
             kind = "fault" if message.get("name") in FAULTS else "unavailable"
-            raise ReplayFailed(kind, str(message["error"]))
+            raise ReplayFailed(kind, str(message["error"]), is_full=message.get("name") == _NO_MEMORY)
         if raw_bytes != expected:
             raise WireBroken(f"{raw_bytes} bytes, and not {expected}")
         return message

@@ -114,13 +114,15 @@ class SensorsLike(Protocol):
 class Race:
     """Laps by contestant, all paired by their places in the lists; `sets` has the set of inputs of each.
 
-    `left_out` says of rivals in a sentence why they have no laps. `sensors` are the GPU's in the middle of it;
-    `held_down_by` what held its clocks down all the time, empty if the laps are the GPU's best.
+    `left_out` says of rivals in a sentence why they have no laps, `full` names those of them for which the GPU had no
+    memory. `sensors` are the GPU's in the middle of it; `held_down_by` what held its clocks down and did not end, empty
+    if the laps are the GPU's best.
     """
 
     laps: dict[str, list[Lap]] = field(default_factory=dict)
     sets: list[int] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
+    full: set[str] = field(default_factory=set)
     sensors: dict[str, float | list[str]] = field(default_factory=dict)
     held_down_by: list[str] = field(default_factory=list)
 
@@ -225,6 +227,7 @@ class _Running:
             self._contestants.remove(rival)
             del self._race.laps[rival.name]
             self._race.left_out[rival.name] = str(failed)
+            self._race.full |= {rival.name} if failed.is_full else set()
             return None
 
     def _held_down(self) -> list[str]:

@@ -16,10 +16,10 @@ from grader.cuda.shared_file import SharedFile
 from grader.inputs import draw_inputs
 from grader.puzzle import Buffer, Case, Part, buffer_bytes
 
-_SETS = 2
+SETS = 2
 
 
-def secret_seeds(count: int = _SETS) -> list[int]:
+def secret_seeds(count: int = SETS) -> list[int]:
     """Seeds that nobody knew before."""
     return [secrets.randbits(63) for _ in range(count)]
 

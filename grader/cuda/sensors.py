@@ -19,8 +19,9 @@ _REASONS = {
 }
 
 
-# Those that come and go with the load and the temperature, and that a pause may end.
-_PASSING = 0x004 | 0x008 | 0x020 | 0x040 | 0x080
+# Those that tell of a GPU that is too hot or badly fed, and that a pause may end. A power cap does not: a large GPU is
+# at its own whenever it multiplies matrices.
+_PASSING = 0x008 | 0x020 | 0x040 | 0x080
 
 
 class Sensors:
@@ -41,7 +42,7 @@ class Sensors:
         return str(self._library.nvmlSystemGetDriverVersion()) if self._library is not None else None
 
     def held_down(self) -> list[str]:
-        """What holds the clocks down now and may end: power, temperature, a brake; empty where nobody can say."""
+        """What holds the clocks down now and may end: temperature, a brake; empty where nobody can say."""
         if self._library is None:
             return []
         with contextlib.suppress(Exception):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import torch
 
@@ -17,16 +16,13 @@ from grader.cache import ToolMissing
 from grader.compare import Comparison, compare
 from grader.cuda.poison import poison_of, still_poisoned
 from grader.cuda.session import RealGPU, ReplayFailed
-from grader.cuda.timing import Times, gigabytes_per_second
 from grader.explain import Observation
-from grader.puzzle import Case, Part, buffer_bytes, call_by_name
+from grader.puzzle import Part
 from grader.simt.software import NOBODY, RunResult
 from grader.trial import Ran, Trial, launches_of
-from grader.verdict import Stage, Timing
+from grader.verdict import Stage
 
 HOWS = ("stream", "graph")
-# float64 copies that a comparison holds at its peak, in bytes for each byte of the part's buffers
-_COMPARING = 8
 
 
 @dataclass(frozen=True)
@@ -52,26 +48,6 @@ class CudaTrial(Trial):
         ran.result = replace(ran.result, device=self.gpu.name)
         ran.seconds = time.perf_counter() - begun
         return ran
-
-    def bench(self) -> tuple[Ran, Timing | None]:
-        """The case timed, and the values judged that the last timed run left. Raises ToolMissing."""
-        ran = Ran(self.result(None))
-        if not fits(self.part, self.case):
-            return ran, None
-        begun = time.perf_counter()
-        times = None
-        try:
-            memory, inputs = self._memory(0)
-            self.gpu.load(self.plan, self.build.cubin)
-            self.gpu.fill(inputs)
-            times = self.gpu.time("graph", poison_of(self.part, memory, 0))
-            self.gpu.read({buffer.name: memory[buffer.name] for buffer in self.part.results})
-            self.judge_values(ran, memory, compare(self.part, self.case, inputs, memory), inputs, 0)
-        except ReplayFailed as failed:
-            self.blame(ran, failed)
-        ran.result = replace(ran.result, device=self.gpu.name)
-        ran.seconds = time.perf_counter() - begun
-        return ran, None if times is None else timing(self.gpu.name, self.part, self.case, times)
 
     def judge_values(
         self,
@@ -108,27 +84,3 @@ def replayed(gpu: RealGPU, part: Part, memory: Mapping[str, torch.Tensor], *, ho
     gpu.fill({buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.is_read})
     gpu.run(how, poison_of(part, memory, run))
     gpu.read({buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.role != "in"})
-
-
-def timing(device: str, part: Part, case: Case, times: Times) -> Timing:
-    """Times as the verdict has them."""
-    moved = int(call_by_name(part.work, case.params).bytes)
-    return Timing(
-        device=device,
-        ms=times.median,
-        interval_ms=times.interval,
-        gb_per_s=gigabytes_per_second(moved, times.median),
-        runs=len(times.ms),
-        cold_l2=True,
-    )
-
-
-def fits(part: Part, case: Case) -> bool:
-    """Whether this machine's free memory holds the case and its comparison; where nobody can say, we hope."""
-    needed = _COMPARING * sum(buffer_bytes(buffer, case.params) for buffer in part.buffers)
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        free = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, ValueError, StopIteration):
-        return True
-    return needed <= free

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from grader.cuda.bench import slowed_by
+from grader.cuda.standing import slowed_by
 from grader.cuda.contest import Rule
 from grader.cuda.here import gpu_here
 from grader.cuda.session import RealGPU

@@ -22,7 +22,7 @@ from grader.catalog import Located
 from grader.compare import compare
 from grader.cuda.poison import poison_of
 from grader.cuda.session import RealGPU
-from grader.cuda.trial import timing
+from grader.cuda.timing import gigabytes_per_second
 from grader.inputs import memory_for
 from grader.puzzle import Case, Part, call_by_name
 from grader.record import record
@@ -81,13 +81,14 @@ def timed(gpu: RealGPU, part: Part, built: Build, case: Case) -> dict[str, Any]:
     memory = memory_for(part, case, SEED)
     inputs = {buffer.name: memory[buffer.name] for buffer in part.buffers if buffer.is_read}
     gpu.fill(inputs)
-    taken = timing(gpu.name, part, case, gpu.time("graph", poison_of(part, memory, 0)))
+    taken = gpu.time("graph", poison_of(part, memory, 0))
     results = {buffer.name: memory[buffer.name] for buffer in part.results}
     gpu.read(results)
     one_head = Case.of({**case.params, "bh": 1})
     wrong = compare(part, one_head, last_head(inputs), last_head(results)).wrong
-    row = {"params": dict(case.params), "ms": taken.ms, "interval_ms": list(taken.interval_ms)}
-    return row | {"gb_per_s": taken.gb_per_s, "runs": taken.runs, "wrong": wrong}
+    row = {"params": dict(case.params), "ms": taken.median, "interval_ms": list(taken.interval)}
+    moved = gigabytes_per_second(call_by_name(part.work, case.params).bytes, taken.median)
+    return row | {"gb_per_s": moved, "runs": len(taken.ms), "wrong": wrong}
 
 
 def last_head(buffers: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

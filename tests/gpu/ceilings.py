@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from grader.build import build
+from grader.cuda.bench import Bench
 from grader.cuda.ceilings import READ, SOURCE, STREAM
 from grader.cuda.ceilings import ceiling_of as timed_beside
 from grader.cuda.session import RealGPU
-from grader.cuda.trial import CudaTrial
 from grader.puzzle import Case, Part
 from grader.record import record
 
@@ -33,7 +33,7 @@ def measured(name: str, seed: int) -> dict[str, Any]:
     with RealGPU(part) as gpu:
         built = build(SOURCE, target=gpu.device.target)
         plan = record(built, part, part.bench, layout=gpu.layout(part.bench)).plan
-        ran, timing = CudaTrial(part, "bench", part.bench, built, plan, seed, gpu=gpu).bench()
+        ran, timing = Bench(part, part.bench, built, plan, seed, gpu).run()
     if timing is None or ran.observations:
         raise RuntimeError(f"{name}: {ran.observations or 'no time'}")
     return {"name": name, "ms": timing.ms, "interval_ms": list(timing.interval_ms), "gb_per_s": timing.gb_per_s}

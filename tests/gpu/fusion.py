@@ -21,8 +21,8 @@ from torch import Tensor
 
 from grader.build import Companion, UsedSource, build
 from grader.catalog import Located, load_catalog
+from grader.cuda.bench import Bench
 from grader.cuda.session import RealGPU
-from grader.cuda.trial import CudaTrial
 from grader.puzzle import Case, In, Param, Part, Tolerance, Workspace, f32
 from grader.record import record
 from grader.submission import used_sources
@@ -114,7 +114,7 @@ def timed(way: Way, target: int) -> Iterator[tuple[int, dict[str, Any], list[str
     with RealGPU(replace(way.part, groups={"widths": cases}, bench=cases[-1], beside=None)) as gpu:
         for width, case in zip(WIDTHS, cases, strict=True):
             plan = record(built, way.part, case, layout=gpu.layout(case)).plan
-            ran, timing = CudaTrial(way.part, "bench", case, built, plan, SEED, gpu=gpu).bench()
+            ran, timing = Bench(way.part, case, built, plan, SEED, gpu).run()
             problems = [f"{way.name}, {width}: {seen.kind}" for seen in ran.observations]
             if timing is None:
                 yield width, {}, [*problems, f"{way.name}, {width}: not timed"]

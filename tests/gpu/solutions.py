@@ -25,8 +25,9 @@ import torch
 from grader.build import Build, build
 from grader.catalog import Located, load_catalog
 from grader.compare import compare
+from grader.cuda.bench import Bench
 from grader.cuda.session import RealGPU
-from grader.cuda.trial import HOWS, CudaTrial, replayed
+from grader.cuda.trial import HOWS, replayed
 from grader.inputs import derived_seed, memory_for
 from grader.puzzle import Part, call_by_name
 from grader.record import record
@@ -95,7 +96,7 @@ def bench(gpu: RealGPU, located: Located, built: Build) -> tuple[dict[str, Any],
     """Time and values of the bench case."""
     part, case = located.part, located.part.bench
     plan = record(built, part, case, layout=gpu.layout(case)).plan
-    ran, timing = CudaTrial(part, "bench", case, built, plan, SEED, gpu=gpu).bench()
+    ran, timing = Bench(part, case, built, plan, SEED, gpu).run()
     if timing is None:
         return {"ran": False}, [f"{part.name}: the bench case was not timed"]
     row = {"params": dict(case.params), "ms": timing.ms, "interval_ms": list(timing.interval_ms)}
