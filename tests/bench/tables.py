@@ -186,10 +186,60 @@ def training_passes(measured: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
-# Page, marker, results, and what makes the table of them.
+_SHOWN = ("1.5", "2.5", "3.6", "4.4", "5.3", "5.7", "6.3", "6.4", "7.3", "7.8", "8.5", "8.6", "9.3", "10.8", "10.9")
+
+
+def beside_pytorch(*labels: str) -> Table:
+    """Solutions beside PyTorch, as it is and compiled, and the limit, all in turn; those of these labels, or all."""
+
+    def table(measured: Mapping[str, Any]) -> str:
+        rows = ["| part | ms | | of the limit | PyTorch | torch.compile |", "|---" * 6 + "|"]
+        for part in measured["parts"]:
+            if labels and part["label"] not in labels:
+                continue
+            rivals = {rival["name"]: rival for rival in part["rivals"]}
+            limit = f"{100 * rivals['ceiling']['times']:.0f} %" if "ceiling" in rivals else ""
+            times = [_times(rivals.get(name)) for name in ("pytorch", "compiled")]
+            cells = [f"{part['label']} `{part['part']}`", f"{part['ms']:.3g}", _rate(part), limit, *times]
+            rows.append(f"| {' | '.join(cells)} |")
+        return "\n".join(rows)
+
+    return table
+
+
+def called_in_pytorch(measured: Mapping[str, Any]) -> str:
+    """What PyTorch runs, part by part, where it is not the formula as it stands."""
+    rows = ["| parts | PyTorch |", "|---|---|"]
+    labels: dict[str, list[str]] = {}
+    for part in measured["parts"]:
+        for rival in part["rivals"]:
+            if rival["name"] == "pytorch":
+                labels.setdefault(rival["what"].removeprefix("PyTorch: "), []).append(part["label"])
+    return "\n".join([*rows, *(f"| {', '.join(of)} | {what} |" for what, of in labels.items())])
+
+
+def _rate(part: Mapping[str, Any]) -> str:
+    """What counts: bytes a second where memory bounds, operations where arithmetic does."""
+    if part["bound"] == "compute":
+        return f"{part['tflop_per_s']:.3g} TFLOP/s"
+    return f"{part['gb_per_s']:,.0f} GB/s" if part["bound"] == "memory" else ""
+
+
+def _times(rival: Mapping[str, Any] | None) -> str:
+    """How many times as long the other takes; a tie is one."""
+    if rival is None:
+        return ""
+    return "tie" if rival["decision"] == "tie" else f"{rival['times']:.2f} ×"
+
+
+# Page, marker, results, and what makes the table of them. What has not been measured yet stays as it is.
 SOLUTIONS, LATER_SOLUTIONS = "results/h200/solutions.json", "results/h200/solutions_7_8_9.json"
 TRAIN_STEP = "results/h200/train_step.json"
+TIMINGS = "results/h200/timings.json"
 TABLES: tuple[tuple[str, str, str, Table], ...] = (
+    ("README.md", "on an H200", TIMINGS, beside_pytorch(*_SHOWN)),
+    ("docs/timings.md", "all", TIMINGS, beside_pytorch()),
+    ("docs/timings.md", "called", TIMINGS, called_in_pytorch),
     ("puzzles/puzzle_01_vector_add/README.md", "times", "results/puzzle_01_h200.json", times),
     ("puzzles/puzzle_01_vector_add/README.md", "block sizes", "results/puzzle_01_h200.json", block_sizes),
     (
@@ -237,7 +287,7 @@ def written(page: str) -> str:
     """The text of a page with each of its tables written anew."""
     text = (ROOT / page).read_text(encoding="utf-8")
     for other, marker, results, make in TABLES:
-        if other == page:
+        if other == page and (ROOT / results).exists():
             table = make(json.loads((ROOT / results).read_text(encoding="utf-8")))
             before, rest = text.split(f"<!-- {marker} -->\n")
             text = f"{before}<!-- {marker} -->\n{table}\n{rest[rest.index('<!-- end -->') :]}"
