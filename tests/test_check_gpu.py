@@ -6,6 +6,7 @@ import functools
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ import pytest
 
 from grader import check as checking
 from grader.cache import ToolMissing
-from grader.catalog import Located, LocatedPuzzle
+from grader.catalog import Located, LocatedPuzzle, load_catalog
 from grader.check import Options, Submission, check_part
-from grader.cuda import session
+from grader.cuda import pytorch_rival, rivals, session
 from grader.cuda.timing import Lap
 from grader.evidence import Goal
 from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
@@ -96,7 +97,9 @@ def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Part
     monkeypatch.setattr(TimedPart, "_rivals", lambda self, sets: ())
     pretend(monkeypatch)
 
-    def judged(source: str, asked: Part | None = None, progress: Progress = print) -> PartVerdict:
+    def judged(
+        source: str, asked: Part | None = None, progress: Progress = print, *, compiled: bool = False
+    ) -> PartVerdict:
         asked = asked or part()
         folder, solutions = tmp_path / "puzzles" / "puzzle_01_add", tmp_path / "solutions"
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,7 +109,7 @@ def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Part
         path = folder / "1_vector_add.cu"
         path.write_text(source)
         submission = Submission(located, path, "1_vector_add.cu")
-        return check_part(submission, Options(seed=7), default_tools(), TorchLoading(), progress)
+        return check_part(submission, Options(seed=7, compiled=compiled), default_tools(), TorchLoading(), progress)
 
     return judged
 
@@ -162,7 +165,7 @@ def test_a_gpu_that_cannot_be_used_is_told_of_once_the_part_is_right(
 # ---- a part that is right -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("times", "medal"), [(1.0, "gold"), (0.9, "silver"), (0.6, "bronze"), (0.3, None)])
+@pytest.mark.parametrize(("times", "medal"), [(0.9, "silver"), (0.3, None)])
 def test_a_right_part_is_timed_in_turn_and_gets_its_medal(
     judge: Callable[..., PartVerdict], monkeypatch: pytest.MonkeyPatch, times: float, medal: str | None
 ) -> None:
@@ -217,3 +220,46 @@ def test_a_kernel_that_the_software_gpu_cannot_run_is_judged_by_the_gpu_alone(
     assert (verdict.state, verdict.findings) == (State.passed, ())
     assert {case.device for case in verdict.cases if case.checked} == {"Pretended GPU"}
     assert verdict.timing is not None
+
+
+# ---- against everybody ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("is_solution", "names"), [(False, ["reference", "pytorch", "ceiling"]), (True, ["pytorch", "ceiling"])]
+)
+def test_a_file_is_raced_against_everybody_and_the_solution_not_against_itself(
+    monkeypatch: pytest.MonkeyPatch, is_solution: bool, names: list[str]
+) -> None:
+    command = (*PRETENDED, "--kernels", "tests.rival_kernels")
+    for module in (session, rivals):
+        monkeypatch.setattr(module, "RealGPU", functools.partial(session.RealGPU, command=command))
+    monkeypatch.setattr(pytorch_rival, "COMMAND", (sys.executable, "-m", "tests.pretend_torch"))
+    monkeypatch.setattr(checking, "why_not", lambda: None)
+    located = load_catalog(ROOT).resolve("1.2")[1]
+    assert located is not None
+    small = replace(located.part, bench=Case(n=4096), groups={"some": [Case(n=256)]}, far=None, goals=())
+    submission = Submission(replace(located, part=small), located.solution_path, "2_vector_add.cu", is_solution)
+    verdict = check_part(submission, Options(seed=7), default_tools(), TorchLoading())
+    assert verdict.timing is not None
+    assert [rival.name for rival in verdict.timing.rivals] == names
+    assert (verdict.timing.medal, verdict.timing.of_limit) == (None if is_solution else "gold", 0.5)
+    assert verdict.timing.left_out == {}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_torch_compile_is_a_rival_where_it_is_asked_for(
+    judge: Callable[..., PartVerdict], monkeypatch: pytest.MonkeyPatch, compiled: bool
+) -> None:
+    asked: list[bool] = []
+
+    def nobody(*_: object, compiled: bool, **others: object) -> list[Reference]:
+        asked.append(compiled)
+        return []
+
+    monkeypatch.undo()
+    monkeypatch.setattr(rivals, "rivals_of", nobody)
+    monkeypatch.setattr(checking, "why_not", lambda: None)
+    pretend(monkeypatch)
+    judge(RIGHT, part(bench=Case(n=2000)), compiled=compiled)
+    assert asked == [compiled]
