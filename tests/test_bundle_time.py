@@ -102,7 +102,7 @@ def test_a_class_is_timed_and_one_that_is_wrong_does_not_stop_the_others(
     out = capsys.readouterr().out
     assert "Pretended GPU, sm_90" in out
     assert out.count("✔ 2 ms (2 to 2)") == 2
-    assert "✘ On this Pretended GPU its results are not right: wrong values." in out
+    assert "✘ On Pretended GPU its results are not right: wrong values." in out
     assert "2 of 3 timed." in out
     assert "grader leaderboard import results.json" in out
     ada, bo = results()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.bundle import archive
 from grader.bundle.archive import Bundle
 from grader.bundle.cubins import read_cubin
 from grader.bundle.format import Bundled
@@ -121,6 +122,32 @@ def test_a_kernel_that_no_old_gpu_can_run_is_packed_for_the_others(
     (course / "puzzles" / "puzzle_01_sums" / FILE).write_text(asynchronous)
     assert run(["bundle", "1", "--for", "T4,A100", "--out", "x.zip"]) == 0
     assert "Not for T4 (sm_75): " in capsys.readouterr().out
+
+
+def test_a_launcher_that_asks_for_more_than_the_oldest_gpu_has_is_packed_for_the_others(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only at full size: 80 KiB of shared memory, of which a T4 has 64."""
+    asking = KERNEL.replace(
+        "    add<<<(n + 255) / 256, 256, 0, stream>>>",
+        "    int shared = n > 1000 ? 80 << 10 : 0;\n"
+        "    cudaError_t set = cudaFuncSetAttribute(add, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);\n"
+        "    if (set != cudaSuccess) return set;\n"
+        "    add<<<(n + 255) / 256, 256, shared, stream>>>",
+    )
+    (course / "puzzles" / "puzzle_01_sums" / FILE).write_text(asking)
+    assert run(["bundle", "1", "--for", "T4,A100", "--out", "x.zip"]) == 0
+    assert "Not for T4 (sm_75): " in capsys.readouterr().out
+    with Bundle(course / "x.zip") as bundle:
+        assert [one.target for one in bundle.manifest.entries[0].compiled] == [80]
+
+
+def test_a_plan_that_no_reader_would_take_is_not_written(
+    course: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(archive._MOST, ".json", 100)
+    assert run(["bundle", "1", "--for", "T4", "--out", "x.zip"]) == 1
+    assert "too large for a bundle" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

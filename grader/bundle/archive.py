@@ -11,7 +11,6 @@ import hashlib
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
 from io import BufferedReader
 from itertools import pairwise
 from pathlib import Path
@@ -21,8 +20,8 @@ from grader.bundle.format import MANIFEST, SUFFIXES, BundleInvalid, Manifest, fr
 
 MOST_BYTES = 1 << 30  # of the whole file
 MOST_MEMBERS = 65_534
-_MOST: Mapping[str, int] = {".cu": 1 << 20, ".py": 1 << 20, ".cubin": 64 << 20, ".json": 128 << 20}
-_MOST_MANIFEST = 64 << 20
+_MOST: dict[str, int] = {".cu": 1 << 20, ".py": 1 << 20, ".cubin": 16 << 20, ".json": 16 << 20}
+_MOST_MANIFEST = 32 << 20
 _END = struct.Struct("<4s4H2LH")  # the end of central directory record, without a comment
 _END_MARK = b"PK\x05\x06"
 _DIRECTORY_ENTRY = 46  # bytes, and the name's
@@ -31,6 +30,11 @@ _LOCAL_HEADER = 30
 _ENCRYPTED = 0x1
 _READING = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, struct.error)
 _DATE = (1980, 1, 1, 0, 0, 0)  # the same content gives the same file
+
+
+def is_taken(content: bytes, suffix: str) -> bool:
+    """Whether a reader takes a file of that size."""
+    return len(content) <= _MOST[suffix]
 
 
 class BundleWriter:
@@ -56,7 +60,7 @@ class BundleWriter:
         self._unfinished.unlink(missing_ok=True)
 
     def add(self, content: bytes, suffix: str) -> str:
-        """The name under which the content lies in the bundle, once."""
+        """The name under which the content lies in the bundle, once; see `is_taken`."""
         name = hashlib.sha256(content).hexdigest() + suffix
         if name not in self._names:
             self._put(name, content)

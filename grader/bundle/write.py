@@ -1,22 +1,22 @@
 """A submission becomes an entry of a bundle: judged on the software GPU, compiled for each target, recorded for it.
 
-Every target is judged whose PTX is not that of one that was: a kernel may look at its architecture. The plan is that of
-the part's full size, recorded at each place where a GPU may put its buffers (grader/cuda/addresses.py).
+Every target is judged whose PTX is not that of one that has passed: a kernel may look at its architecture. The plan is
+that of the part's full size, recorded at each place where a GPU may put its buffers (grader/cuda/addresses.py).
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.bundle.archive import BundleWriter
+from grader.bundle.archive import BundleWriter, is_taken
 from grader.bundle.format import Bundled, Compiled, PlanAt
 from grader.bundle.plans import offsets
 from grader.check import DEVICE, Options, check_part
-from grader.cuda.addresses import PLACES
+from grader.cuda.addresses import PLACES, Place
 from grader.explain import sentence, title
 from grader.identity import own_uses, statement_hash
 from grader.tools import TorchLoading, building_for, default_tools
@@ -35,6 +35,19 @@ class NotBundled(Exception):
     """Why a submission is not in the bundle; the message is one sentence."""
 
 
+class _NotFor(Exception):
+    """Why a submission is not packed for one target; a few words."""
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What is packed for one target: the cubin, and the plan at each place."""
+
+    target: int
+    cubin: bytes
+    plans: Mapping[Place, bytes]
+
+
 @dataclass
 class Bundler:
     """Puts submissions into a bundle, one after the other.
@@ -49,9 +62,14 @@ class Bundler:
 
     def add(self, submission: Submission, player: Player) -> Bundled:
         """The entry of a submission; raises `NotBundled`."""
-        self.skipped, judged = {}, dict[str, str]()
-        compiled = [one for target in self.targets if (one := self._compiled(submission, target, judged))]
-        if not compiled:  # on a newer GPU it is less likely a matter of the GPU
+        self.skipped, passed = {}, set[str]()
+        made: list[_Made] = []
+        for target in self.targets:
+            try:
+                made.append(self._made(submission, target, passed))
+            except _NotFor as why:
+                self.skipped[target] = str(why)
+        if not made:  # on a newer GPU it is less likely a matter of the GPU
             raise NotBundled(sentence("bundle", "not_passed", facts={"why": self.skipped[self.targets[-1]]}))
         return Bundled(
             player_id=player.id,
@@ -62,26 +80,26 @@ class Bundler:
             file=submission.located.path.name,
             source=self._text(submission.text(), submission.source),
             uses={entry: self._text(text, Path(f"{entry}.cu")) for entry, text in own_uses(submission).items()},
-            compiled=tuple(compiled),
+            compiled=tuple(map(self._written, made)),
         )
 
-    def _compiled(self, submission: Submission, target: int, judged: dict[str, str]) -> Compiled | None:
-        """For one target; None where it does not pass there. `judged` says of each PTX that was judged why not."""
+    def _made(self, submission: Submission, target: int, passed: set[str]) -> _Made:
+        """For one target; `passed` holds the PTX that has passed for another, and gets this one. Raises `_NotFor`."""
         from grader.build import BuildFailed
 
         try:
             built = submission.tools(building_for(default_tools(), target)).build(submission.source)
         except BuildFailed:
-            self.skipped[target] = self._why_not(submission, target)
-            return None
+            raise _NotFor(self._why_not(submission, target)) from None
         code = _code(built)
-        if code not in judged:
-            judged[code] = self._why_not(submission, target)
-        plans = [] if judged[code] else self._plans(submission, built)
-        if not plans:
-            self.skipped.setdefault(target, judged[code])
-            return None
-        return Compiled(target, self.writer.add(built.cubin.read_bytes(), ".cubin"), tuple(plans))
+        if code not in passed and (why := self._why_not(submission, target)):
+            raise _NotFor(why)
+        passed.add(code)
+        plans = {place: _plan(submission, built, place) for place in PLACES}
+        made = _Made(target, built.cubin.read_bytes(), plans)
+        if not is_taken(made.cubin, ".cubin") or not all(is_taken(plan, ".json") for plan in plans.values()):
+            raise _NotFor(sentence("bundle", "large"))
+        return made
 
     def _why_not(self, submission: Submission, target: int) -> str:
         """What is found in it, compiled for that target; "" where it passes."""
@@ -89,24 +107,26 @@ class Bundler:
         verdict = check_part(submission, options, building_for(default_tools(), target), self.loading)
         return "" if verdict.passed else _why(verdict)
 
-    def _plans(self, submission: Submission, built: Build) -> list[PlanAt]:
-        """At each place; none where the launcher asks for what this GPU does not have."""
-        from grader.record import record
-        from grader.record.plan import to_json
-
-        part = submission.located.part
-        plans: list[PlanAt] = []
-        for place in PLACES:
-            recording = record(built, part, part.bench, layout=place.layout(offsets(part)))
-            if recording.findings:
-                self.skipped[built.target] = title(recording.findings[0].kind)
-                return []
-            name = self.writer.add(to_json(recording.plan).encode(), ".json")
-            plans.append(PlanAt(place.first, place.between, name))
-        return plans
+    def _written(self, made: _Made) -> Compiled:
+        plans = [
+            PlanAt(place.first, place.between, self.writer.add(plan, ".json")) for place, plan in made.plans.items()
+        ]
+        return Compiled(made.target, self.writer.add(made.cubin, ".cubin"), tuple(plans))
 
     def _text(self, text: str, named: Path) -> str:
         return self.writer.add(text.encode(), named.suffix)
+
+
+def _plan(submission: Submission, built: Build, place: Place) -> bytes:
+    """The plan of the full size there, as JSON; raises `_NotFor` where this GPU does not have what it asks for."""
+    from grader.record import record
+    from grader.record.plan import to_json
+
+    part = submission.located.part
+    recording = record(built, part, part.bench, layout=place.layout(offsets(part)))
+    if recording.findings:
+        raise _NotFor(title(recording.findings[0].kind))
+    return to_json(recording.plan).encode()
 
 
 def _code(built: Build) -> str:
