@@ -44,7 +44,7 @@ def timing(
     """A timing whose numbers agree; `rivals` are their milliseconds by name."""
     work = call_by_name(located.part.work, located.part.bench.params)
     beside = tuple(rival(name, other, ms) for name, other in (rivals or {}).items())
-    limit = (rivals or {}).get("ceiling")
+    limit = next((one.times for one in beside if one.name == "ceiling"), None)
     return Timing(
         device=device,
         ms=ms,
@@ -54,7 +54,7 @@ def timing(
         cold_l2=True,
         tflop_per_s=work.flops / ms / 1e9,
         bound="compute" if work.flops > _INTENSE * work.bytes else "memory",
-        of_limit=None if limit is None else limit / ms,
+        of_limit=limit,
         medal=medal_beside(beside),
         rivals=beside,
         sensors={"sm_mhz": 1980, "celsius": 41, "held_down_by": []},

@@ -154,6 +154,7 @@ def changed(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
         (changed("target", to=90000), "target is not between"),
         (changed("source", to=5), "no source text"),
         (changed("source", to="x" * (1 << 21)), "no source text of at most"),
+        (changed("source", to="\ud800"), "no source text"),
         (changed("source", to="other\n"), "not the one that was timed"),
         (changed("uses", to={"x": 5}), "no source text"),
         (changed("params", to={"n": "many"}), "more than numbers"),
@@ -393,6 +394,9 @@ def with_ratio(entry: Entry, name: str, times: float) -> Entry:
         (lambda entry: retimed(entry, tflop_per_s=90.0), "TFLOP/s do not follow"),
         (lambda entry: retimed(entry, medal="bronze"), "medal does not follow"),
         (lambda entry: with_ratio(entry, "pytorch", 9.0), "ratio to PyTorch does not follow"),
+        (lambda entry: with_ratio(entry, "reference", 1.1), "beside reference does not follow"),
+        (lambda entry: retimed(entry, of_limit=0.99), "share of the limit does not follow"),
+        (lambda entry: retimed(entry, cold_l2=False), "warm L2"),
     ],
 )
 def test_a_result_that_does_not_fit_is_refused_with_the_reason(

@@ -17,7 +17,7 @@ from grader.explain import sentence
 
 if TYPE_CHECKING:
     from grader.leaderboard.ranking import PartBoards
-    from grader.leaderboard.store import Leaderboard
+    from grader.leaderboard.store import Kept, Leaderboard
 
 NOT_TAKEN = 1
 _LARGEST_FILE = 256 << 20  # bytes
@@ -84,11 +84,11 @@ def _show(board: Leaderboard, catalog: Catalog, text: str | None, html: str | No
 
     from grader.leaderboard.table import print_overview, print_part
 
-    known = list(_known(board, chosen))
     console = Console(highlight=False)
     if len(chosen) == 1:
-        print_part(console, chosen[0], _boards(board, chosen[0]))
-    elif known:
+        located = chosen[0]
+        print_part(console, located, _boards(located, board.entries(located.puzzle.name, located.part.name)))
+    elif known := list(_known(board, chosen)):
         print_overview(console, known)
     elif not quiet:
         typer.echo(_say("empty"))
@@ -104,17 +104,18 @@ def _chosen(catalog: Catalog, text: str | None) -> Sequence[Located]:
 
 def _known(board: Leaderboard, chosen: Sequence[Located]) -> Iterator[tuple[Located, PartBoards]]:
     """The parts that there are results of."""
-    named = {(kept.entry.puzzle, kept.entry.part) for kept in board.entries()}
+    results: dict[tuple[str, str], list[Kept]] = {}
+    for kept in board.entries():
+        results.setdefault((kept.entry.puzzle, kept.entry.part), []).append(kept)
     for located in chosen:
-        if (located.puzzle.name, located.part.name) in named:
-            yield located, _boards(board, located)
+        if found := results.get((located.puzzle.name, located.part.name)):
+            yield located, _boards(located, found)
 
 
-def _boards(board: Leaderboard, located: Located) -> PartBoards:
+def _boards(located: Located, results: Sequence[Kept]) -> PartBoards:
     from grader.identity import statement_hash
     from grader.leaderboard.ranking import part_boards
 
-    results = board.entries(located.puzzle.name, located.part.name)
     return part_boards(results, statement_hash(located))
 
 

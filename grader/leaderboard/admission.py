@@ -14,16 +14,17 @@ from pathlib import Path
 
 from grader.cache import ToolMissing
 from grader.catalog import Catalog, Located
+from grader.cuda.decision import decide
 from grader.explain import sentence
 from grader.identity import cubin_hash, grader_hash, reference_hash, statement_hash
 from grader.leaderboard.entry import Entry, entry_from_json
 from grader.leaderboard.fields import EntryRefused
+from grader.leaderboard.shown import rival_name
 from grader.leaderboard.store import Kept
 from grader.medals import medal_beside
 from grader.puzzle import call_by_name
 from grader.submission import written
 from grader.toolchain import find_toolchain
-from grader.verdict import Rival
 
 _WHAT = {
     "statement": "statement of {label} (what is asked, its cases, a tolerance or a goal is not as here)",
@@ -102,19 +103,21 @@ def _part(entry: Entry, catalog: Catalog) -> Located:
 def _refuse_odd_numbers(entry: Entry, located: Located) -> None:
     timing = entry.timing
     work = call_by_name(located.part.work, entry.params)
+    if not timing.cold_l2:
+        raise EntryRefused("It was timed with a warm L2 cache.")
     if not _alike(timing.gb_per_s, work.bytes / timing.ms / 1e6, _ALIKE):
         raise EntryRefused("Its GB/s do not follow from its time and the bytes that the case moves.")
-    if timing.tflop_per_s and not _alike(timing.tflop_per_s, work.flops / timing.ms / 1e9, _ALIKE):
+    if not _alike(timing.tflop_per_s, work.flops / timing.ms / 1e9, _ALIKE):
         raise EntryRefused("Its TFLOP/s do not follow from its time and the operations of the case.")
-    if timing.medal != medal_beside(timing.rivals):
-        raise EntryRefused("Its medal does not follow from the time of the reference.")
     for rival in timing.rivals:
         if not _alike(rival.times, rival.ms / timing.ms, _RATIOS_ALIKE):
-            raise EntryRefused(f"Its ratio to {_called(rival)} does not follow from the two times.")
-
-
-def _called(rival: Rival) -> str:
-    return {"pytorch": "PyTorch", "compiled": "compiled PyTorch"}.get(rival.name, f"the {rival.name}")
+            raise EntryRefused(f"Its ratio to {rival_name(rival)} does not follow from the two times.")
+        if rival.decision != decide(*rival.times_interval):
+            raise EntryRefused(f"What it says of itself beside {rival_name(rival)} does not follow from their ratio.")
+    if timing.of_limit != next((rival.times for rival in timing.rivals if rival.name == "ceiling"), None):
+        raise EntryRefused("Its share of the limit does not follow from the limit's time.")
+    if timing.medal != medal_beside(timing.rivals):
+        raise EntryRefused("Its medal does not follow from the time of the reference.")
 
 
 def _alike(number: float, other: float, share: float) -> bool:

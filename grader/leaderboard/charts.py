@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from grader.explain import sentence
 from grader.leaderboard.entry import Entry
 from grader.leaderboard.ranking import Board, Row, is_noisy, time_interval
 from grader.leaderboard.scales import DayScale, LogScale, Tick
-from grader.leaderboard.shown import TimeUnit
+from grader.leaderboard.shown import TimeUnit, rival_name
 from grader.verdict import Rival
 
 NARROW = 500  # pixels: below, names stand above their intervals, and there are fewer ticks
@@ -148,7 +147,7 @@ def _told(entry: Entry, unit: TimeUnit) -> str:
 
 
 def _level(rival: Rival, at: float) -> Level:
-    return Level(rival.name, sentence("leaderboard", f"rival_{rival.name}"), at, at)
+    return Level(rival.name, rival_name(rival), at, at)
 
 
 def _one_below_another(levels: Sequence[Level]) -> list[Level]:

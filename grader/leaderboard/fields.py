@@ -150,7 +150,11 @@ def _finite(value: object) -> int | float | None:
 
 
 def _source(value: object, longest: int, called: str) -> str:
-    if not isinstance(value, str) or len(value.encode(errors="replace")) > longest or "\0" in value:
+    try:
+        size = len(value.encode()) if isinstance(value, str) else None
+    except UnicodeEncodeError:  # half a surrogate pair
+        size = None
+    if not isinstance(value, str) or size is None or size > longest or "\0" in value:
         raise EntryRefused(f"{called} is no source text of at most {longest:,} bytes.")
     return value
 

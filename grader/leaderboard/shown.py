@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from grader.explain import sentence
 from grader.leaderboard.entry import Entry
 from grader.verdict import Rival, Timing
 
@@ -63,6 +64,11 @@ def rate_of(timing: Timing, ms: float) -> str:
 def percent(share: float | None) -> str:
     """A share of the limit: "78.8 %"."""
     return "" if share is None else f"{100 * share:.1f} %"
+
+
+def rival_name(rival: Rival) -> str:
+    """As `grader check` calls it too: "PyTorch"."""
+    return sentence("timing", rival.name)
 
 
 def times(rival: Rival | None) -> str:

@@ -45,16 +45,23 @@ def print_part(console: Console, located: Located, boards: PartBoards) -> None:
 
 def print_overview(console: Console, parts: Sequence[tuple[Located, PartBoards]]) -> None:
     """One line a part and device: who is first, and how fast."""
-    table = _table("part", "device", "fastest", "time", "rate", "limit", right=("time", "rate", "limit"))
-    for located, boards in parts:
-        for board in boards.boards:
-            first = board.rows[0]
-            timing = first.entry.timing
-            name = Text(f"{located.label:<5}{located.part.name}")
-            unit = TimeUnit([timing.ms])
-            words = (f"{unit.text(timing.ms)} {unit.name}", shown.rate(timing), shown.percent(timing.of_limit))
-            table.add_row(name, Text(board.device, style="dim"), _name(first), *map(Text, words))
-    console.print(table)
+    for device in sorted({board.device for _, boards in parts for board in boards.boards}):
+        of_device = [(located, board) for located, boards in parts for board in boards.boards if board.device == device]
+        console.print(Text(device, style="bold"))
+        console.print(_overview_table(of_device, wide=console.width >= _WIDE))
+        console.print()
+
+
+def _overview_table(boards: Sequence[tuple[Located, Board]], *, wide: bool) -> Table:
+    columns = ["part", "fastest", "time", "limit", "of_pytorch"]
+    table = _table(*columns, *(["rate"] if wide else []), right=("time", "limit", "of_pytorch", "rate"))
+    for located, board in boards:
+        first, timing = board.rows[0], board.rows[0].entry.timing
+        unit, pytorch = TimeUnit([timing.ms]), first.entry.rival("pytorch")
+        words = [f"{unit.text(timing.ms)} {unit.name}", shown.percent(timing.of_limit), shown.times(pytorch)]
+        words += [shown.rate(timing)] if wide else []
+        table.add_row(Text(f"{located.label:<5}{located.part.name}"), _name(first), *map(Text, words))
+    return table
 
 
 def _device_table(board: Board, *, wide: bool) -> Table:
@@ -85,7 +92,7 @@ def _row(row: Row, unit: TimeUnit) -> list[Text]:
 def _rival_row(rival: Rival, board: Board, unit: TimeUnit) -> list[Text]:
     words = (
         "",
-        f"  {_say(f'rival_{rival.name}')}",
+        f"  {shown.rival_name(rival)}",
         unit.with_interval(rival.ms, rival.interval_ms),
         shown.rate_of(board.rows[0].entry.timing, rival.ms),
         shown.percent(board.share_of(rival)),
@@ -121,5 +128,6 @@ def _name(row: Row) -> Text:
 def _table(*columns: str, right: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column in columns:
-        table.add_column(_say(column), justify="right" if column in right else "left", no_wrap=column != "player")
+        bends = column in ("player", "fastest")
+        table.add_column(_say(column), justify="right" if column in right else "left", no_wrap=not bends)
     return table
