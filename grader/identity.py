@@ -21,7 +21,7 @@ HASHED = ("statement", "source", "reference", "grader", "cubin")  # beside "nvcc
 
 _GRADER = Path(__file__).parent
 _JUDGING = (".py", ".cpp", ".hpp", ".h", ".cu")
-_SHOWING = frozenset({"author", "cli", "explain", "leaderboard", "program", "report", "story"})
+_SHOWING = frozenset({"author", "cli", "explain", "leaderboard", "program", "report", "story", "sweep"})
 _LEARNERS = re.compile(r"\d+_\w+\.py")
 
 

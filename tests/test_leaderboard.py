@@ -149,8 +149,11 @@ def changed(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
         (changed("player", "name", to="a" * 41), "more than 40 characters"),
         (changed("player", "id", to="../../etc/passwd"), "no 16 hexadecimal digits"),
         (changed("when", to="yesterday"), "no time such as"),
+        (changed("when", to="2026-1-2T3:4:5Z"), "no time such as"),
         (changed("file", to="../x.cu"), "no bare name"),
         (changed("file", to=".x.cu"), "no bare name"),
+        (changed("file", to="uses"), "no bare name"),
+        (changed("file", to="a\\x.cu"), "no bare name"),
         (changed("target", to=90000), "target is not between"),
         (changed("source", to=5), "no source text"),
         (changed("source", to="x" * (1 << 21)), "no source text of at most"),
@@ -397,6 +400,7 @@ def with_ratio(entry: Entry, name: str, times: float) -> Entry:
         (lambda entry: with_ratio(entry, "reference", 1.1), "beside reference does not follow"),
         (lambda entry: retimed(entry, of_limit=0.99), "share of the limit does not follow"),
         (lambda entry: retimed(entry, cold_l2=False), "warm L2"),
+        (lambda entry: replace(entry, when="9026-11-30T12:34:56Z"), "in the future"),
     ],
 )
 def test_a_result_that_does_not_fit_is_refused_with_the_reason(

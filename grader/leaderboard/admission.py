@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from grader.cache import ToolMissing
@@ -31,6 +32,7 @@ _WHAT = {
     "reference": "reference solution of {label}",
     "grader": "version of the grader",
 }
+_CLOCKS_APART = timedelta(days=1)
 _ALIKE = 0.01  # of a number that follows from others: they were rounded, perhaps
 _RATIOS_ALIKE = 0.25  # the median of ratios beside the ratio of medians: clocks drift, and a race follows them
 
@@ -102,6 +104,8 @@ def _part(entry: Entry, catalog: Catalog) -> Located:
 
 def _refuse_odd_numbers(entry: Entry, located: Located) -> None:
     timing = entry.timing
+    if entry.time > datetime.now(UTC) + _CLOCKS_APART:
+        raise EntryRefused("It says that it was timed in the future.")
     work = call_by_name(located.part.work, entry.params)
     if not timing.cold_l2:
         raise EntryRefused("It was timed with a warm L2 cache.")

@@ -32,6 +32,7 @@ _TIMING = (  # noqa: SIM905 - as a list it would fill the page
     "device ms interval_ms gb_per_s runs cold_l2 tflop_per_s bound of_limit medal rivals sensors slowed refused hashes"
 ).split()
 _HEX = re.compile(r"[0-9a-f]+")
+_SOURCE_FILE = re.compile(r"[^./\\][^/\\]*\.(cu|py)")
 _WHEN = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -208,9 +209,11 @@ def _player(told: Fields) -> Player:
 
 def _when(text: str) -> str:
     try:
-        datetime.strptime(text, _WHEN)
+        told = datetime.strptime(text, _WHEN).strftime(_WHEN)
     except ValueError:
-        raise EntryRefused("`when` is no time such as 2026-11-30T12:34:56Z.") from None
+        told = None
+    if told != text:  # or 2026-1-2T3:4:5Z, which does not sort
+        raise EntryRefused("`when` is no time such as 2026-11-30T12:34:56Z.")
     return text
 
 
@@ -225,8 +228,8 @@ def _refuse_contradictions(entry: Entry, name: str) -> None:
         raise EntryRefused("Its hashes name another device than its timing.")
     if len({rival.name for rival in timing.rivals}) < len(timing.rivals):
         raise EntryRefused("It names one rival twice.")
-    if entry.file != re.sub(r"[/\\]", "", entry.file) or entry.file.startswith("."):
-        raise EntryRefused("`file` is no bare name of a file.")
+    if not _SOURCE_FILE.fullmatch(entry.file):
+        raise EntryRefused("`file` is no bare name of a source file.")
     if entry.id != name:
         raise EntryRefused("Its content is not what its id says: it was changed after it was written.")
     if entry.source is not None and text_hash(entry.source, entry.uses) != hashes["source"]:
