@@ -1,8 +1,9 @@
 """Nsight Compute on a GPU that is none: `python -m tests.pretend_nsight MODE [options] COMMAND ... FOLDER`.
 
 It takes ncu's options, replays the plan in FOLDER on the pretended GPU, and writes a table as ncu does: of each launch
-the metric number k (from 1 on) is 1000 k, with commas. MODE "permission" may not count, "broken" ends with an error,
-"silent" writes nothing, "twice" sees each launch twice, "elsewhere" has a driver that takes no hint.
+the metric number k (from 1 on) is 1000 k, with commas, but for the last, which this GPU has none of. MODE "permission"
+may not count, "broken" ends with an error, "silent" writes nothing, "twice" sees each launch twice, "elsewhere" has a
+driver that takes no hint.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _write_table(stream: Any, kernels: list[str], metrics: list[str]) -> None:
     table.writerow(["", "", "", *["sector" for _ in metrics]])
     table.writerow(["0", "fill(unsigned int *)", "(1, 1, 1)", *["7" for _ in metrics]])
     for number, kernel in enumerate(kernels, 1):
-        counts = [f"{1000 * place:,}" for place in range(1, len(metrics) + 1)]
+        counts = [f"{1000 * place:,}" for place in range(1, len(metrics))] + ["n/a"]
         table.writerow([str(number), f"{kernel}(const float *, int)", "(256, 1, 1)", *counts])
 
 

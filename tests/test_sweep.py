@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 from grader import cli
+from grader.cache import ToolMissing
 from grader.catalog import load_catalog
 from grader.cuda import presence
 from grader.small_case import small_case
-from grader.sweep import choice
+from grader.submission import Submission
+from grader.sweep import choice, run
 from grader.sweep.shapes import Shape, Swept, Time
+from grader.sweep.trials import Bench
+from grader.tools import TorchLoading, default_tools
 from tests.judging import ROOT
 
 PUZZLE = "puzzle_01_vector_add"
@@ -179,7 +183,29 @@ def test_parts_without_kernels_of_their_own_are_refused(
     assert sentence in capsys.readouterr().err
 
 
+def test_what_is_missing_here_is_said_with_its_own_exit_code(
+    workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: Any, **__: Any) -> Swept:
+        raise ToolMissing("nvcc is missing")
+
+    monkeypatch.setattr(run, "sweep", missing)
+    assert cli.run(["sweep", "1.2", "--solution"]) == 3
+    assert capsys.readouterr().err == "grader: nvcc is missing\n"
+    assert cli.run(["sweep", "1.2", "--solution", "--json"]) == 3
+    assert json.loads(capsys.readouterr().out) == {"schema": 1, "error": "nvcc is missing"}
+
+
 # ---- cases and conclusions ----
+
+
+def test_the_launch_of_another_part_is_not_this_parts_own() -> None:
+    """7.2 starts the product of 2.7, whose blocks have as many threads as its own."""
+    located = load_catalog(ROOT).resolve("7.2")[1]
+    assert located is not None
+    submission = Submission(located, located.solution_path, "own.cu", is_solution=True)
+    found = Bench(submission, default_tools(), TorchLoading(), None, 7).choice()
+    assert (found.constant.name, found.block) == ("high", (32, 8, 1))
 
 
 def test_the_case_that_is_checked_has_results_for_several_blocks() -> None:

@@ -145,6 +145,12 @@ def test_a_comment_and_a_string_launch_nothing() -> None:
         choose(Source('// k<<<g, 256>>>(x);\nconst char* s = "k<<<g, 256>>>";\nlaunch();\n'), 3, (256, 1, 1))
 
 
+def test_a_launch_that_stands_elsewhere_is_not_taken_for_the_recorded_one() -> None:
+    text = "k<<<g, 256>>>(x);\n" + "\n" * 10 + "cudaLaunchKernelExC(&config, k, args);\n"
+    with pytest.raises(NothingToSweep, match="line 12 is written in a way"):
+        choose(Source(text), 12, (256, 1, 1))
+
+
 def test_a_name_that_makes_no_block_is_refused_with_those_that_do() -> None:
     with pytest.raises(UsageError, match="N makes no block in this file; T would"):
         chosen("int T = 64, N = 3;\nk<<<N, T>>>(x);", (64, 1, 1), "N")

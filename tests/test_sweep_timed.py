@@ -40,7 +40,7 @@ PRETENDED = (sys.executable, "-m", "tests.pretend_gpu", "--kernels", "tests.pret
 
 
 def swept(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], *command: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], *command: str, source: str = KERNEL
 ) -> tuple[Swept, list[str]]:
     """On a machine that seems to have the pretended GPU."""
     (folder / "nvidiactl").touch()
@@ -49,7 +49,7 @@ def swept(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(choice, "SIZES", sizes)
     path = folder / "own.cu"
-    path.write_text(KERNEL)
+    path.write_text(source)
     located = load_catalog(ROOT).resolve("1.1")[1]
     assert located is not None
     told: list[str] = []
@@ -116,3 +116,10 @@ def test_a_gpu_that_does_not_work_leaves_everything_but_times(tmp_path: Path, mo
     assert all(shape.right and shape.occupancy is not None and shape.time is None for shape in found.shapes)
     assert found.no_times is not None
     assert "libcuda" in found.no_times
+
+
+def test_a_file_that_fails_on_the_gpu_has_no_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = swept(tmp_path, monkeypatch, (512, 1024), source=KERNEL.replace("256", "1024"))
+    assert all(shape.right and shape.time is None for shape in found.shapes)
+    assert found.no_times is not None
+    assert found.no_times.startswith("A kernel read or wrote memory that is not there")

@@ -10,13 +10,12 @@ import typer
 
 from grader.catalog import UsageError
 from grader.cli.names import PartOption, PuzzleArgument
-from grader.cli.target import chosen_cases, kernel_submission, shown_path
+from grader.cli.target import chosen_cases, kernel_submission, refuse_unchecked, shown_path
 from grader.explain import sentence
 from grader.small_case import small_case
 from grader.tools import TorchLoading, TorchMissing, default_tools
 
 _SEEDS = 1_000_000
-_UNCHECKED = 3
 
 
 def profile(
@@ -60,11 +59,9 @@ def profile(
         full = named[1] if case is not None else submission.located.part.bench
         missing = traced(submission, full, target, seed=seed, tools=tools)
     except (ToolMissing, TorchMissing) as error:
-        typer.echo(f"grader: {error}", err=True)
-        raise typer.Exit(_UNCHECKED) from None
+        raise typer.Exit(refuse_unchecked(str(error), as_json=as_json)) from None
     if missing is not None:
-        typer.echo(f"grader: {missing}", err=True)
-        raise typer.Exit(_UNCHECKED)
+        raise typer.Exit(refuse_unchecked(missing, as_json=False))
     sizes = ", ".join(f"{name} = {value}" for name, value in full.params.items())
     typer.echo(sentence("profile", "trace", facts={"file": shown_path(target), "sizes": sizes}), err=as_json)
 

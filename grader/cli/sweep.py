@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from grader.cli.names import PartOption, PuzzleArgument
-from grader.cli.target import kernel_submission
+from grader.cli.target import kernel_submission, refuse_unchecked
 from grader.tools import TorchLoading, TorchMissing, default_tools
 
 _SEEDS = 1_000_000
-_UNCHECKED = 3
 
 
 def sweep(
@@ -50,8 +49,7 @@ def sweep(
                 progress=shown.update,
             )
     except (ToolMissing, TorchMissing) as missing:
-        typer.echo(f"grader: {missing}", err=True)
-        raise typer.Exit(_UNCHECKED) from None
+        raise typer.Exit(refuse_unchecked(str(missing), as_json=as_json)) from None
     if as_json:
         typer.echo(swept.to_json())
     else:

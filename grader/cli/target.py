@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
 from grader.catalog import Located, LocatedPuzzle, UsageError, load_catalog
 from grader.check import Submission
 from grader.list_part import ListPart, ReadingPart
@@ -13,6 +15,7 @@ from grader.own_parts import parts_beside, used_parts
 from grader.puzzle import Case, Number, Part, PuzzleError, Scalar, buffer_bytes
 from grader.python_part import PythonPart
 
+_UNCHECKED = 3
 _LARGEST_SOURCE = 1 << 20  # bytes; a part is about 80 lines
 
 
@@ -57,6 +60,14 @@ def kernel_submission(puzzle: str, part: str | None, file: str | None, *, soluti
     if file is not None:
         return file_submission(located, located_puzzle, file)
     return solution_submission(located) if solution else own_submission(located)
+
+
+def refuse_unchecked(sentence: str, *, as_json: bool) -> int:
+    """Says what cannot be done here, because something is missing; returns the exit code for it."""
+    from grader.verdict import error_json
+
+    typer.echo(error_json(sentence) if as_json else f"grader: {sentence}", err=not as_json)
+    return _UNCHECKED
 
 
 def readable_source(path: Path) -> Path:

@@ -56,7 +56,10 @@ def layout_of(part: Part, case: Case) -> Layout:
 def measured(
     part: Part, case: Case, plan: Plan, cubin: Path, *, seed: int, metrics: Sequence[str]
 ) -> dict[str, dict[str, int]]:
-    """Each of `metrics` by mangled name of a kernel, summed over its launches. Raises `NotMeasured`."""
+    """Each of `metrics` that this GPU has, summed over the launches of a kernel, by its mangled name.
+
+    Raises `NotMeasured`.
+    """
     ncu = find_ncu()
     if ncu is None:
         raise NotMeasured(sentence("profile", "no_ncu"))
@@ -136,16 +139,21 @@ def _summed(plan: Plan, rows: Sequence[Mapping[str, str]], metrics: Sequence[str
     own = [row for row in rows if any(name in row["Kernel Name"] for name in names)]
     if len(own) != len(launches):
         raise NotMeasured(sentence("profile", "other_launches", facts={"seen": len(own), "asked": len(launches)}))
-    sums = {launch.kernel: dict.fromkeys(metrics, 0) for launch in launches}
+    found: dict[str, dict[str, int]] = {}
     for launch, row in zip(launches, own, strict=True):
-        for metric in metrics:
-            sums[launch.kernel][metric] += _number(row.get(metric, ""))
-    return sums
+        counts = found.setdefault(launch.kernel, dict.fromkeys(metrics, 0))
+        for metric in list(counts):
+            number = _number(row.get(metric, ""))
+            if number is None:
+                del counts[metric]
+            else:
+                counts[metric] += number
+    return found
 
 
-def _number(text: str) -> int:
-    """As ncu writes it; 0 for a metric that this launch has none of."""
+def _number(text: str) -> int | None:
+    """As ncu writes it; None for a metric that this GPU has none of."""
     try:
         return int(float(text.replace(",", "")))
     except ValueError:
-        return 0
+        return None

@@ -47,7 +47,7 @@ class LineCounts:
 @dataclass(frozen=True)
 class KernelCounts:
     """All launches of one kernel: each of METRICS as written in PTX, as ptxas compiled it, and as Nsight Compute
-    counted it on a GPU, where it did.
+    counted it on a GPU, where it did and as far as that GPU has them.
     """
 
     name: str

@@ -40,9 +40,9 @@ def print_profiled(console: Console, profiled: Profiled) -> None:
 
 
 def _conclusions(profiled: Profiled) -> Iterator[str]:
-    measured = [kernel for kernel in profiled.kernels if kernel.measured is not None]
-    rows = [(kernel, metric) for kernel in measured for metric in _rows(kernel)]
-    differing = sum(kernel.compiled[metric] != (kernel.measured or {})[metric] for kernel, metric in rows)
+    rows = [(k.compiled[metric], (k.measured or {}).get(metric)) for k in profiled.kernels for metric in _rows(k)]
+    rows = [(ours, theirs) for ours, theirs in rows if theirs is not None]
+    differing = sum(ours != theirs for ours, theirs in rows)
     if rows:
         yield _say("differs", count=differing, rows=len(rows)) if differing else _say("same")
     if profiled.not_measured is not None:
@@ -113,8 +113,9 @@ def _kernel_table(kernel: KernelCounts) -> Table:
         counts = [kernel.written[metric], kernel.compiled[metric]]
         row = [Text(f"{count:,}") for count in counts]
         if kernel.measured is not None:
-            same = kernel.measured[metric] == kernel.compiled[metric]
-            row.append(Text(f"{kernel.measured[metric]:,}", style="" if same else "yellow"))
+            counted = kernel.measured.get(metric)
+            style = "" if counted in (None, kernel.compiled[metric]) else "yellow"
+            row.append(Text("–" if counted is None else f"{counted:,}", style=style))
         table.add_row(metric, *row)
     return table
 

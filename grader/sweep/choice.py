@@ -15,6 +15,7 @@ from grader.sweep.constants import Block, Constant, Source
 SIZES: tuple[int, ...] = (32, 64, 96, 128, 192, 256, 384, 512, 768, 1024)  # threads a block; whole warps
 WARP = 32
 _LARGEST = max(SIZES)
+_NEAR = 5  # lines: of a statement that is written over several, the compiler names one
 
 
 class NothingToSweep(UsageError):
@@ -40,7 +41,7 @@ def choose(source: Source, line: int, block: Triple, name: str | None = None) ->
     Raises `NothingToSweep`, and UsageError for a name that is none of the file's choices.
     """
     said = source.block_at(line)
-    if said is None:
+    if said is None or abs(said.line - line) > _NEAR:
         raise NothingToSweep(_say("no_launch", line=line))
     swept = {constant: _values(source, said, block, constant) for constant in source.constants_of(said)}
     swept = {constant: values for constant, values in swept.items() if len(values) > 1}

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from grader.cuda.standing import slowed_by
+from grader.cache import ToolMissing
 from grader.cuda.contest import Rule
 from grader.cuda.here import gpu_here
 from grader.cuda.session import RealGPU
+from grader.cuda.standing import slowed_by
 from grader.explain import sentence
 from grader.puzzle import Part
 from grader.small_case import small_case
@@ -38,7 +39,7 @@ def sweep(
     `start` gives a GPU, and `rule` says when a race between two shapes ends.
 
     Raises `NothingToSweep` where no constant makes the block, UsageError for a file that cannot be swept, ToolMissing
-    where a tool is missing or the GPU is lost.
+    where a tool is missing. Where the file as it is cannot be timed, there are no times, and `no_times` says why.
     """
     located = submission.located
     here = gpu_here(located.part, start)
@@ -47,11 +48,11 @@ def sweep(
     counting = _Counting(choice, progress)
     with TemporaryDirectory(prefix="grader-sweep-") as folder:
         tried = bench.all_tried(choice, Path(folder), counting.tried)
-        held_down_by: list[str] = []
-        if here.missing is None:
-            contest = Contest(located.part, tools, start, rule)
-            tried = contest.timed(tried, choice.constant.value, counting.timed)
-            held_down_by = contest.held_down_by
+        contest, why = Contest(located.part, tools, start, rule), here.missing
+        try:
+            tried = contest.timed(tried, choice.constant.value, counting.timed) if why is None else tried
+        except ToolMissing as failed:
+            why = str(failed)
     return Swept(
         part=located.part.name,
         label=located.label,
@@ -64,8 +65,8 @@ def sweep(
         shapes=tuple(one.shape for one in tried),
         checked=small_case(located.part)[1].params,
         others=choice.others,
-        slowed=slowed_by(held_down_by),
-        no_times=here.missing and sentence("sweep", "no_times", facts={"why": here.missing}),
+        slowed=slowed_by(contest.held_down_by),
+        no_times=sentence("sweep", "no_times", facts={"why": why}) if why is not None else None,
     )
 
 

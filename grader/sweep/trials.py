@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from grader.catalog import UsageError
 from grader.check import Options, check_part
 from grader.explain import sentence
+from grader.explain.names import used_part
 from grader.facts import as_sentence
 from grader.findings import Place
 from grader.launcher import host_observations
@@ -69,9 +70,10 @@ class Bench:
 
         Raises `NothingToSweep` where there is none, UsageError where the file cannot be recorded.
         """
-        launch = _largest(launches_of(self._recorded(self._built(self.submission.source)).plan))
+        launches = launches_of(self._recorded(self._built(self.submission.source)).plan)
+        launch = _largest(launches)
         if launch is None or launch.line is None:
-            why = "no_kernel" if launch is None else "not_its_own"
+            why = "not_its_own" if launches else "no_kernel"
             raise NothingToSweep(sentence("sweep", why, facts={"label": self.submission.located.label}))
         return choose(Source(self.submission.text()), launch.line, launch.block, name)
 
@@ -135,8 +137,9 @@ class Bench:
 
 
 def _largest(launches: Sequence[Launch]) -> Launch | None:
-    """The launch of most threads."""
-    return max(launches, key=lambda launch: math.prod(launch.grid) * math.prod(launch.block), default=None)
+    """The launch of most threads; those of parts that the file builds on do not count."""
+    own = (launch for launch in launches if used_part(launch.kernel) is None)
+    return max(own, key=lambda launch: math.prod(launch.grid) * math.prod(launch.block), default=None)
 
 
 def _described(shape: Shape, built: Build, launch: Launch, device: Device | None) -> Shape:
