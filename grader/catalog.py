@@ -149,12 +149,14 @@ class Catalog:
             raise UsageError(f"{text!r} is part {part.label} and --part names {named.label}; name one of them.")
         return puzzle, named
 
-    def part_named(self, entry: str, user: str) -> Located:
-        """The part of that entry, which the part `user` builds on."""
+    def part_named(self, entry: str, user: str | None = None) -> Located:
+        """The part of that entry; `user` is the label of the part that builds on it, where one does."""
         parts = (located for puzzle in self.puzzles for located in puzzle.parts)
         named = next((located for located in parts if located.part.name == entry), None)
-        if named is None:
+        if named is None and user is not None:
             raise UsageError(f"Part {user} builds on {entry}, which is no part of any puzzle here.")
+        if named is None:
+            raise UsageError(f"No puzzle here has a part {entry}.")
         return named
 
     def _resolve(self, text: str) -> tuple[LocatedPuzzle, Located | None]:

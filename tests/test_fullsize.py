@@ -234,7 +234,7 @@ def test_a_small_grid_is_run_as_it_is() -> None:
 
 
 def test_a_block_that_takes_too_long_is_told_as_a_size_that_was_not_run(judge: Judge) -> None:
-    located = load_catalog(ROOT).part_named("sgd_f16", "a test")
+    located = load_catalog(ROOT).part_named("sgd_f16")
     verdict = judge(located, ROOT / "tests" / "wrong" / "puzzle_09_sgd" / "half_one_thread.cu")
     large = [case for case in verdict.cases if case.group == BENCH_GROUP]
     assert large

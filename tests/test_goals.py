@@ -330,7 +330,7 @@ def test_a_line_that_jumps_is_not_told_again_for_the_bytes_that_it_moves() -> No
         return Goal(kind, kind, "A goal.", lambda evidence: Shortfall("Missed.", line))
 
     def told(*goals: Goal) -> list[tuple[str, bool]]:
-        part = replace(load_catalog().part_named("vector_add", "a test").part, goals=goals)
+        part = replace(load_catalog().part_named("vector_add").part, goals=goals)
         judged = judged_goals(part, Evidence([], {}), Any, 1, Any)  # type: ignore[arg-type]
         return [(result.name, seen is not None) for result, seen in judged if not result.reached]
 

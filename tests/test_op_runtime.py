@@ -335,7 +335,7 @@ def test_descriptors_that_describe_nothing_are_refused(runtime: Runtime) -> None
 
 
 def test_a_check_tells_why_an_entry_launched_nothing(judge: Judge, tmp_path: Path) -> None:
-    located = load_catalog(ROOT).part_named("mse_grad", "this test")
+    located = load_catalog(ROOT).part_named("mse_grad")
     wrong = located.solution_path.read_text().replace("{matrix(y), matrix(target)}", "{matrix(y), matrix(dy)}")
     (tmp_path / "wrong.cu").write_text(wrong.replace("{matrix(dy)}, {}", "{tensor_of(dy, dtype, {cols, rows})}, {}"))
     verdict = judge(located, tmp_path / "wrong.cu")

@@ -34,10 +34,9 @@ def _loaded(name: str) -> Callable[..., list[OpNote]]:
     from grader.catalog import UsageError, load_catalog
     from grader.own_parts import standing_for
 
-    parts = (part for puzzle in load_catalog().puzzles for part in puzzle.parts)
-    located = next((one for one in parts if one.part.name == name and isinstance(one.part, ListPart)), None)
-    if located is None:
-        raise UsageError(f"No puzzle here has a part {name} that is a list of op calls.")
+    located = load_catalog().part_named(name)
+    if not isinstance(located.part, ListPart):
+        raise UsageError(f"{located.label} {name} is no list of op calls.")
     path = standing_for(located).path
     spec = importlib.util.spec_from_file_location(f"grader_list_{next(_loads)}_{name}", path)
     assert spec is not None

@@ -42,14 +42,11 @@ def built_part(name: str) -> tuple[Build, Part]:
     Raises UsageError where no puzzle has it.
     """
     from grader.build import build
-    from grader.catalog import UsageError, load_catalog
+    from grader.catalog import load_catalog
     from grader.own_parts import standing_for, used_parts
     from grader.submission import companions
 
-    parts = (part for puzzle in load_catalog().puzzles for part in puzzle.parts)
-    located = next((part for part in parts if part.part.name == name), None)
-    if located is None:
-        raise UsageError(f"No puzzle here has a part {name}.")
+    located = load_catalog().part_named(name)
     chosen: UsedPart = standing_for(located)
     sources = companions(located, used_parts(located))
     return build(chosen.path, target=_target(), uses=sources), located.part

@@ -60,7 +60,7 @@ class Way:
 def ways() -> list[Way]:
     """All that is timed."""
     catalog = load_catalog()
-    found = {name: _solved(name, catalog.part_named(entry, "fusion")) for name, entry in ENTRIES.items()}
+    found = {name: _solved(name, catalog.part_named(entry)) for name, entry in ENTRIES.items()}
     unfused, backward = found["unfused"], found["backward_fused"]
     product = UsedSource("gemm_nt", (HERE / "product_of_64.cu").read_text(encoding="utf-8"))
     others = [one for one in unfused.uses if not isinstance(one, UsedSource) or one.entry != product.entry]
@@ -137,7 +137,7 @@ def main(arguments: list[str]) -> int:
     problems: list[str] = []
     found: dict[str, Any] = {"about": about(options.commit) | {"command": "python -m tests.gpu.fusion"}}
     found |= {"rows": ROWS, "cols": COLS, "widths": widths, "problems": problems}
-    with RealGPU(load_catalog().part_named("layernorm", "fusion").part) as gpu:
+    with RealGPU(load_catalog().part_named("layernorm").part) as gpu:
         target = gpu.device.target
         found["about"] |= {"device": gpu.device.name, "driver": gpu.driver}
     for way in ways():

@@ -60,7 +60,7 @@ def companions(runtime: Path = RUNTIME) -> list[Companion]:
     files = [*runtime.glob("*.hpp"), *runtime.glob("variants/*.cu")]
     headers = [HeaderFile(path.relative_to(runtime.parent).as_posix(), path.read_text()) for path in files]
     catalog = load_catalog(ROOT)
-    solutions = {name: catalog.part_named(name, "the runtime").solution_path for name in USED}
+    solutions = {name: catalog.part_named(name).solution_path for name in USED}
     return [*headers, *(UsedSource(name, path.read_text()) for name, path in solutions.items())]
 
 
