@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from grader.build import DEFAULT_TARGET
+from grader.cuda.driver import DeviceFacts
 from grader.cuda.presence import has_device, why_not
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.explain import sentence
@@ -16,13 +17,15 @@ from grader.record.device import DEVICES, Device
 @dataclass(frozen=True)
 class Here:
     """The GPU's name and what to build for: its compute capability times ten. Where there is none, or none that works,
-    `missing` says so in a sentence, and the rest is that of the usual target. `limits` are known of most GPUs.
+    `missing` says so in a sentence, and the rest is that of the usual target. `limits` are known of most GPUs, `facts`
+    of each that is there.
     """
 
     name: str
     target: int
     limits: Device | None
     missing: str | None = None
+    facts: DeviceFacts | None = None
 
 
 def gpu_here(part: Part, start: Callable[[Part], RealGPU] = RealGPU) -> Here:
@@ -31,7 +34,8 @@ def gpu_here(part: Part, start: Callable[[Part], RealGPU] = RealGPU) -> Here:
     if why is None:
         try:
             with start(part) as gpu:
-                return Here(gpu.device.name, gpu.device.target, DEVICES.get(gpu.device.target))
+                facts = gpu.device
+                return Here(facts.name, facts.target, DEVICES.get(facts.target), facts=facts)
         except ReplayFailed as failed:
             why = str(failed)
     usual = DEVICES[DEFAULT_TARGET]

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from grader.cache import ToolMissing
+from grader.cuda.bench import sets_with_room
 from grader.cuda.contest import Race, ReplayContestant, Rule, race
 from grader.cuda.decision import compared
+from grader.cuda.driver import DeviceFacts
 from grader.cuda.input_sets import InputSets, secret_seeds
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.cuda.timing import median_interval
-from grader.cuda.trial import fits
 from grader.explain import sentence
 from grader.puzzle import Part
 from grader.sweep.shapes import Shape, Time
@@ -40,15 +41,18 @@ class Contest:
     held_down_by: list[str] = field(default_factory=list)
     _own_ms: list[float] = field(default_factory=list)
 
-    def timed(self, tried: Sequence[Tried], own: int, done: Callable[[Shape], None]) -> list[Tried]:
+    def timed(
+        self, tried: Sequence[Tried], own: int, device: DeviceFacts, done: Callable[[Shape], None]
+    ) -> list[Tried]:
         """The same with times, where they are right; `own` is the value that the file has. `done` hears of each.
 
         Raises ToolMissing where the file as it is cannot be timed.
         """
-        if not fits(self.part, self.part.bench):
+        count = sets_with_room(self.part, self.part.bench, device)
+        if not count:
             return [_untimed(one, sentence("sweep", "no_room")) for one in tried]
         mine = next(one for one in tried if one.shape.value == own)
-        with InputSets(self.part, self.part.bench, secret_seeds()) as sets:
+        with InputSets(self.part, self.part.bench, secret_seeds(count)) as sets:
             try:
                 with self._contestant(_OWN, mine, sets) as first:
                     found = {id(one): self._beside(first, one, sets) for one in self._told(tried, mine, done)}

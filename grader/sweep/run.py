@@ -50,7 +50,8 @@ def sweep(
         tried = bench.all_tried(choice, Path(folder), counting.tried)
         contest, why = Contest(located.part, tools, start, rule), here.missing
         try:
-            tried = contest.timed(tried, choice.constant.value, counting.timed) if why is None else tried
+            if here.facts is not None:
+                tried = contest.timed(tried, choice.constant.value, here.facts, counting.timed)
         except ToolMissing as failed:
             why = str(failed)
     return Swept(
