@@ -11,11 +11,14 @@ import pytest
 import torch
 
 from grader.cache import ToolMissing
+from grader.catalog import load_catalog
+from grader.cuda import room
 from grader.cuda.bench import Bench
 from grader.cuda.contest import Contestant, ReplayContestant, Rule
 from grader.cuda.defences import ALL, Defences
 from grader.cuda.input_sets import InputSets
-from grader.cuda.session import RealGPU
+from grader.cuda.session import RealGPU, ReplayFailed
+from grader.cuda.timing import Lap
 from grader.puzzle import Case
 from grader.trial import Ran, launches_of
 from grader.verdict import Timing
@@ -170,6 +173,67 @@ def test_a_rival_that_fails_is_left_out_and_named(cubin: Path) -> None:
     assert ran.result.passed
     assert (timing.rivals, timing.medal) == ((), None)
     assert "memory that is not there" in timing.left_out["reference"]
+
+
+class Full:
+    """A rival for which the GPU has no memory."""
+
+    name, what = "reference", "large"
+
+    def lap(self, inputs: int) -> Lap:
+        raise ReplayFailed("unavailable", "The GPU has not enough free memory for this case.", is_full=True)
+
+    def close(self) -> None:
+        pass
+
+    def __enter__(self) -> Full:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_a_rival_that_has_no_room_beside_others_runs_alone_with_the_learners_kernel(cubin: Path) -> None:
+    asked: list[Contestant] = []
+
+    def rivals(sets: InputSets) -> list[Contestant]:
+        gpu = RealGPU(ADD, command=PRETENDED)
+        plan = add_plan(gpu, sets.case)
+        fitting = ReplayContestant("reference", "fits", gpu=gpu, plan=plan, cubin=cubin, sets=sets)
+        asked.append(fitting if asked else Full())
+        return [asked[-1]]
+
+    with RealGPU(ADD, command=PRETENDED) as gpu:
+        ran, timing = bench(gpu, cubin).run(rivals)
+    assert timing is not None
+    assert ran.result.passed
+    assert len(asked) == 2
+    assert [(rival.name, rival.decision) for rival in timing.rivals] == [("reference", "tie")]
+    assert (timing.left_out, timing.runs) == ({}, 2 * QUICK.least_rounds)
+
+
+def test_a_rival_that_has_no_room_at_all_is_left_out(cubin: Path) -> None:
+    with RealGPU(ADD, command=PRETENDED) as gpu:
+        _, timing = bench(gpu, cubin).run(lambda _sets: [Full()])
+    assert timing is not None
+    assert timing.left_out == {"reference": "The GPU has not enough free memory for this case."}
+
+
+@pytest.mark.parametrize(
+    ("host", "gpu", "sets"),
+    [
+        (2_000, 141, 2),
+        (11.0, 15.8, 1),  # what Colab lends: the learner's and one rival fit on a T4 with one set each
+        (11.0, 24.0, 2),
+        (4.0, 15.8, 0),
+    ],
+)
+def test_a_small_machine_takes_one_set_of_inputs(
+    monkeypatch: pytest.MonkeyPatch, host: float, gpu: float, sets: int
+) -> None:
+    (part,) = (one.part for puzzle in load_catalog().puzzles for one in puzzle.parts if one.label == "1.2")
+    monkeypatch.setattr(room, "_free_bytes", lambda: int(host * 1e9))
+    assert room.sets_with_room(part, part.bench, int(gpu * 1e9)) == sets
 
 
 def test_inputs_are_others_each_time_whatever_the_seed(cubin: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,15 +20,16 @@ from grader.compare import compare
 from grader.cuda.contest import Contestant, ReplayContestant, Rule, race
 from grader.cuda.defences import ALL, Defences
 from grader.cuda.driver import DeviceFacts
-from grader.cuda.input_sets import SETS, InputSets, secret_seeds
-from grader.cuda.pieces import COMPARING, Judged, judge, memory_to_judge
+from grader.cuda.input_sets import InputSets, secret_seeds
+from grader.cuda.pieces import Judged, judge
+from grader.cuda.room import has_room_to_explain, sets_with_room
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.cuda.standing import MINE, Heat, timing_of
 from grader.cuda.trial import CudaTrial
 from grader.cuda.watch import Watch
 from grader.explain import Observation, sentence
 from grader.inputs import derived_seed
-from grader.puzzle import Case, Part, buffer_bytes
+from grader.puzzle import Case, Part
 from grader.trial import Ran
 from grader.verdict import BENCH_GROUP, CaseResult, Stage, Timing
 
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["MINE", "Bench", "HasCubin", "nobody", "time_part"]
 
 Rivals = Callable[[InputSets], Sequence[Contestant]]
-_BESIDE = 2  # contestants that are to have room on the GPU at once, or the inputs are one set
-_CONTEXT_BYTES = 1 << 30  # what a process takes beside its arrays: its context, the flush
 
 
 class HasCubin(Protocol):
@@ -108,7 +106,7 @@ class Bench:
             device = self.gpu.device
         except ReplayFailed as failed:
             raise ToolMissing(str(failed)) from failed
-        seeds = self._seeds()[: sets_with_room(self.part, self.case, device)]
+        seeds = self._seeds()[: sets_with_room(self.part, self.case, device.memory_bytes)]
         timing = self._on(seeds, ran, device, rivals, progress) if seeds else None
         ran.result = replace(ran.result, device=device.name)
         ran.seconds = time.perf_counter() - begun
@@ -144,15 +142,15 @@ class Bench:
         return timing_of(self.part, self.case, device, heats, self.defences)
 
     def _heats(self, sets: InputSets, rivals: Rivals, watch: Watch, progress: Callable[[str], None]) -> list[Heat]:
-        """The race; and again with rivals for which the GPU had no memory, now that the others are gone."""
+        """The race; and one more with each rival for which the GPU had no memory while the others were there."""
         sensors = self.gpu.sensors()
         mine = ReplayContestant(MINE, self.part.name, gpu=self.gpu, plan=self.plan, cubin=self.build.cubin, sets=sets)
         heats: list[Heat] = []
-        waiting: set[str] | None = None
-        while waiting is None or waiting:
+        wanted: list[set[str] | None] = [None]
+        for names in wanted:
             with contextlib.ExitStack() as stack:
                 others = [stack.enter_context(rival) for rival in rivals(sets)]
-                racing = [mine, *(rival for rival in others if waiting is None or rival.name in waiting)]
+                racing = [mine, *(rival for rival in others if names is None or rival.name in names)]
                 held = race(
                     racing,
                     sets=len(sets),
@@ -162,7 +160,8 @@ class Bench:
                     progress=lambda rounds: progress(sentence("timing", "round", facts={"round": rounds})),
                 )
             heats.append(Heat(held, {contestant.name: contestant.what for contestant in racing}))
-            waiting = held.full if len(held.laps) > 1 else set()  # nobody else was there: it has no room at all
+            if names is None:
+                wanted += [{rival.name} for rival in others if rival.name in held.full]
         return heats
 
     # ---- the values -------------------------------------------------------------------------------------------------
@@ -186,7 +185,7 @@ class Bench:
         self, ran: Ran, sets: InputSets, number: int, results: Mapping[str, torch.Tensor], judged: Judged
     ) -> None:
         """Wrong values, with whatever explains them where there is room for that."""
-        if _free_bytes() >= COMPARING * sum(buffer_bytes(buffer, self.case.params) for buffer in self.part.buffers):
+        if has_room_to_explain(self.part, self.case):
             comparison = compare(self.part, self.case, sets[number], results)
             self._trial.judge_values(ran, results, comparison, sets[number], number)
             return
@@ -212,26 +211,3 @@ def _with(result: CaseResult, judged: Judged) -> CaseResult:
         max_rel_error=judged.max_rel_error,
         of_tolerance=judged.of_tolerance,
     )
-
-
-def sets_with_room(part: Part, case: Case, device: DeviceFacts) -> int:
-    """How many sets of inputs the host and the GPU have room for, 0 where not even one fits."""
-    inputs = sum(buffer_bytes(buffer, case.params) for buffer in part.buffers if buffer.is_read)
-    results = sum(buffer_bytes(buffer, case.params) for buffer in part.results)
-    working = sum(buffer_bytes(buffer, case.params) for buffer in part.buffers)
-    judging = results + memory_to_judge(part, case)
-    for sets in (SETS, 1):
-        on_host = sets * (inputs + results) + judging
-        on_gpu = _BESIDE * (working + sets * inputs + _CONTEXT_BYTES)
-        if on_host <= _free_bytes() and (on_gpu <= device.memory_bytes or sets == 1):
-            return sets
-    return 0
-
-
-def _free_bytes() -> int:
-    """The host's free memory; where nobody can say, we hope."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, ValueError, StopIteration):
-        return sys.maxsize

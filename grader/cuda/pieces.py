@@ -21,9 +21,9 @@ from grader.puzzle import Buffer, Case, Part, PuzzleError, buffer_bytes, element
 
 Tensors = Mapping[str, torch.Tensor]
 
-_PIECE_BYTES = 256 << 20  # of the largest buffer
+_PIECE_BYTES = 64 << 20  # of the largest buffer
 _TRIED_CASES, _TRIED_PIECES = 3, 3
-COMPARING = 8  # bytes that a comparison holds at its peak, for each byte of the buffers
+_COMPARING = 8  # bytes that a comparison holds at its peak, for each byte of the buffers
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def memory_to_judge(part: Part, case: Case) -> int:
     """Bytes that it takes beside the tensors that are compared: float64, and some of them at once."""
     sizes = [buffer_bytes(buffer, case.params) for buffer in part.buffers]
     pieces = -(-max(sizes) // _PIECE_BYTES)
-    return COMPARING * sum(sizes) // (pieces if pieces > 1 and dimension_to_cut(part) else 1)
+    return _COMPARING * sum(sizes) // (pieces if pieces > 1 and dimension_to_cut(part) else 1)
 
 
 def _volume(shape: Sequence[int]) -> int:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from grader.cache import ToolMissing
-from grader.cuda.bench import sets_with_room
 from grader.cuda.contest import Race, ReplayContestant, Rule, race
 from grader.cuda.decision import compared
 from grader.cuda.driver import DeviceFacts
 from grader.cuda.input_sets import InputSets, secret_seeds
+from grader.cuda.room import sets_with_room
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.cuda.timing import median_interval
 from grader.explain import sentence
@@ -48,7 +48,7 @@ class Contest:
 
         Raises ToolMissing where the file as it is cannot be timed.
         """
-        count = sets_with_room(self.part, self.part.bench, device)
+        count = sets_with_room(self.part, self.part.bench, device.memory_bytes)
         if not count:
             return [_untimed(one, sentence("sweep", "no_room")) for one in tried]
         mine = next(one for one in tried if one.shape.value == own)
