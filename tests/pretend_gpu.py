@@ -307,9 +307,9 @@ class PretendDriver:
         assert arrived[0] == 0, "its blocks would wait for ever"
         arrived[0] = blocks
         if function == "scrub_shared":
-            self.shared[:] = bytes(SHARED_BYTES)
+            self.shared[:] = b"\xad" * SHARED_BYTES
         else:
-            self.local[:] = bytes(LOCAL_BYTES)
+            self.local[:] = b"\xad" * LOCAL_BYTES
 
     # ---- streams, graphs, events ----------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from types import TracebackType
 import pytest
 
 from grader.cuda.contest import Lap, Race, Rule, race
-from grader.cuda.decision import LEVEL, MARGIN, compared, decide
+from grader.cuda.decision import LEVEL, MARGIN, compared, decide, margin_at
 from grader.cuda.timing import median_interval
 
 COMPARISONS = 200
@@ -119,6 +119,13 @@ def _interval(held: Race) -> tuple[float, float]:
 )
 def test_only_an_interval_that_lies_beyond_the_margin_decides(low: float, high: float, said: str) -> None:
     assert decide(low, high) == said
+
+
+def test_a_step_of_the_events_clock_decides_nothing() -> None:
+    step = 3.2e-5
+    assert compared([0.003776] * 20, [0.003776 + 2 * step] * 20).decision == "tie"
+    assert compared([0.003776] * 20, [0.003776 + 4 * step] * 20).decision == "faster"
+    assert margin_at(0.1) == margin_at(10.0) == MARGIN
 
 
 def test_eleven_turns_are_the_fewest_that_know_an_interval_of_its_level() -> None:

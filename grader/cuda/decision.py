@@ -11,7 +11,9 @@ only a kernel of seconds has to be content, know no such interval: there all rat
 A narrow interval is no proof of a difference, however: the same kernel in two processes has its buffers in other
 physical memory, and each process keeps its own small advantage for as long as it lives, up to some 0.5 % on an H200.
 No number of laps takes that away. So kernels are a tie unless the whole interval lies beyond a margin of 1 %: that is
-twice what was seen between equals, and leaves 2 % of room to kernels that differ by 3 %.
+twice what was seen between equals, and leaves 2 % of room to kernels that differ by 3 %. Of kernels of a few
+microseconds the margin is wider: events count in steps of 32 ns, and a launch takes some steps more or less in one
+process than in another.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from grader.cuda.timing import median_interval
 
 LEVEL = 0.999
 MARGIN = 0.01
+_STEPS_MS = 1e-4  # three steps of an event's clock
 
 
 @dataclass(frozen=True)
@@ -37,17 +40,22 @@ class Paired:
     decision: str
 
 
-def decide(low: float, high: float) -> str:
+def margin_at(ms: float) -> float:
+    """The share by which a kernel of this time has to differ from another."""
+    return max(MARGIN, _STEPS_MS / ms)
+
+
+def decide(low: float, high: float, margin: float = MARGIN) -> str:
     """What an interval of the other's time over mine says of mine: "faster", "slower" or "tie"."""
-    if low > 1 + MARGIN:
+    if low > 1 + margin:
         return "faster"
-    return "slower" if high < 1 / (1 + MARGIN) else "tie"
+    return "slower" if high < 1 / (1 + margin) else "tie"
 
 
 def compared(mine: Sequence[float], others: Sequence[float]) -> Paired:
-    """Times of turns, paired by their places; any unit, all above 0. Raises ValueError where there are no pairs."""
+    """Milliseconds of turns, paired by their places, all above 0. Raises ValueError where there are no pairs."""
     ratios = [other / own for own, other in zip(mine, others, strict=True)]
     if not ratios:
         raise ValueError("no turns to compare")
     low, high = median_interval(ratios, LEVEL)
-    return Paired(median(ratios), (low, high), decide(low, high))
+    return Paired(median(ratios), (low, high), decide(low, high, margin_at(median(mine))))

@@ -18,8 +18,8 @@ class Defences:
     `poison`: results, workspaces, allocations, and whatever memory is mapped around any buffer, hold a pattern.
     `restored_globals`: each variable of the module is as its cubin says. `restored_inputs`: inputs come again from a
     copy that is kept elsewhere. `scrubbed_shared`, `scrubbed_local`: shared memory of every multiprocessor, local
-    memory of every thread that can be resident, hold zeros. `refused_memory`: a module with managed variables or a heap
-    of its own, which nobody could put back, is not timed. `cold_l2`: the L2 holds nothing of the kernel's.
+    memory of every thread that can be resident, hold a pattern. `refused_memory`: a module with managed variables or a
+    heap of its own, which nobody could put back, is not timed. `cold_l2`: the L2 holds nothing of the kernel's.
     `reset_persisting`: lines that it asked the L2 to keep are lines like others.
 
     In the process that asks for laps:

@@ -1,7 +1,7 @@
 """Takes away what a kernel can leave behind in memory that nobody gave it: shared and local memory, marks in the L2.
 
 Neither shared nor local memory is cleared between launches, and both can be read before they are written: a kernel
-could keep results there from lap to lap. So small kernels of ours, PTX that the driver compiles, write zeros over
+could keep results there from lap to lap. So small kernels of ours, PTX that the driver compiles, write a pattern over
 both. They are launched cooperatively with as many blocks as fit, and no block ends before all have begun: that way each
 block has a place of its own, and no place is left out. Lines of the L2 that a kernel asked to be evicted last are made
 lines like others, where the architecture knows such a thing (sm_80 and later).
@@ -18,6 +18,7 @@ from grader.cuda.driver import Driver
 _BLOCK = 1024
 _FIRST_WITH_PRIORITIES = 80
 _LINE = 128
+_PATTERN = 0x7FFADBAD  # a NaN: who forgets to clear a sum does not find it cleared
 
 # Waits until as many blocks have come as there are; `arrived` is 0 when a launch begins.
 _GATHER = """
@@ -54,7 +55,7 @@ _SCRUB = """
     mov.u32 %r11, %tid.x;
     shl.b32 %r11, %r11, 2;
     mov.u32 %r12, all;
-    mov.u32 %r13, 0;
+    mov.u32 %r13, {pattern};
 $next:
     setp.ge.u32 %p3, %r11, %r10;
     @%p3 bra $gather;
@@ -77,7 +78,7 @@ $gather:
     mov.u64 %rd2, frame;
     cvta.local.u64 %rd2, %rd2;
     mov.u32 %r10, 0;
-    mov.u32 %r13, 0;
+    mov.u32 %r13, {pattern};
 $next:
     cvt.u64.u32 %rd3, %r10;
     add.u64 %rd4, %rd2, %rd3;
@@ -126,7 +127,7 @@ $done:
 
 def scrubbing_ptx(frame: int) -> str:
     """The kernels scrub_shared(bytes) and scrub_local(), which writes `frame` bytes a thread, a multiple of 4."""
-    return _SCRUB.format(block=_BLOCK, stride=4 * _BLOCK, frame=frame, gather=_GATHER)
+    return _SCRUB.format(pattern=_PATTERN, block=_BLOCK, stride=4 * _BLOCK, frame=frame, gather=_GATHER)
 
 
 def demoting_ptx() -> str:
@@ -160,11 +161,11 @@ class Scrubber:
             self._driver.call("cuModuleUnload", module)
 
     def shared(self, stream: Any) -> None:
-        """Zeros all that a block can have of the shared memory of each multiprocessor; in stream order."""
+        """Fills all that a block can have of the shared memory of each multiprocessor; in stream order."""
         self._launch(self._scrub_shared, self._processors, struct.pack("<I", self._shared), stream, self._shared)
 
     def local(self, stream: Any) -> None:
-        """Zeros the local memory of every thread that can be resident; in stream order."""
+        """Fills the local memory of every thread that can be resident; in stream order."""
         self._launch(self._scrub_local, self._processors * self._resident, b"", stream)
 
     def demote(self, ranges: Sequence[tuple[int, int]], stream: Any) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from grader.cache import ToolMissing
 from grader.catalog import Catalog, Located
-from grader.cuda.decision import decide
+from grader.cuda.decision import decide, margin_at
 from grader.explain import sentence
 from grader.identity import cubin_hash, grader_hash, reference_hash, statement_hash
 from grader.leaderboard.entry import Entry, entry_from_json
@@ -116,7 +116,7 @@ def _refuse_odd_numbers(entry: Entry, located: Located) -> None:
     for rival in timing.rivals:
         if not _alike(rival.times, rival.ms / timing.ms, _RATIOS_ALIKE):
             raise EntryRefused(f"Its ratio to {rival_name(rival)} does not follow from the two times.")
-        if rival.decision != decide(*rival.times_interval):
+        if rival.decision != decide(*rival.times_interval, margin_at(timing.ms)):
             raise EntryRefused(f"What it says of itself beside {rival_name(rival)} does not follow from their ratio.")
     if timing.of_limit != next((rival.times for rival in timing.rivals if rival.name == "ceiling"), None):
         raise EntryRefused("Its share of the limit does not follow from the limit's time.")

@@ -1,0 +1,142 @@
+"""The kernels that clear a device between laps, and what a module keeps from launch to launch.
+
+PTX is assembled for each architecture, and runs on the software GPU; the cubin is nvcc's own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.build import build
+from grader.cuda.scrub import demoting_ptx, scrubbing_ptx
+from grader.cuda.variables import read_module
+from grader.record.operations import Launch, Operation, SymbolUpload
+from grader.record.plan import Plan, PlanInvalid
+from grader.simt.software import SoftwareGPU
+from grader.toolchain import find_toolchain
+from tests.judging import ROOT
+
+SHARED, FRAME = 8192, 64
+BLOCK = (1024, 1, 1)
+KEPT = """
+__device__ float zeros[1000];
+__device__ int five = 5;
+__constant__ float table[16] = {1, 2, 3};
+static __device__ int hidden;
+extern "C" __global__ void keeps(int* out) {
+    static __device__ int counter;
+    out[0] = ++counter + ++hidden + five + (int)table[out[1]] + (int)zeros[out[2]];
+}
+"""
+
+
+def assembled(text: str, target: int, folder: Path) -> Path:
+    """The cubin of a PTX text."""
+    source, cubin = folder / "kernel.ptx", folder / "kernel.cubin"
+    source.write_text(text, encoding="ascii")
+    command = [str(find_toolchain().nvcc), f"-arch=sm_{target}", "-cubin", str(source), "-o", str(cubin)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return cubin
+
+
+def compiled(text: str, folder: Path, *options: str) -> Path:
+    """The cubin of a CUDA source."""
+    source, cubin = folder / "kernel.cu", folder / "kernel.cubin"
+    source.write_text(text, encoding="ascii")
+    command = [str(find_toolchain().nvcc), "-arch=sm_80", *options, "-cubin", str(source), "-o", str(cubin)]
+    subprocess.run(command, capture_output=True, check=True)
+    return cubin
+
+
+# ---- our kernels ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", [75, 80, 86, 90, 100, 120])
+def test_they_are_ptx_for_every_architecture(target: int, tmp_path: Path) -> None:
+    assembled(scrubbing_ptx(1 << 10), target, tmp_path)
+    if target >= 80:
+        assembled(demoting_ptx(), target, tmp_path)
+
+
+@pytest.fixture
+def scrubbing(tmp_path: Path) -> SoftwareGPU:
+    """A software GPU with our kernels for its module."""
+    text = scrubbing_ptx(FRAME)
+    cubin = assembled(text, 80, tmp_path)
+    any_build = build(ROOT / "solutions" / "puzzle_01_vector_add" / "1_vector_add_block.cu")
+    return SoftwareGPU(
+        replace(any_build, key=f"scrub {hash(text)}", ptx=tmp_path / "kernel.ptx", cubin=cubin, kernels={})
+    )
+
+
+def run(gpu: SoftwareGPU, operations: Sequence[Operation]) -> None:
+    plan = Plan(gpu.build.target, "none", "0" * 64, (), (), 0, tuple(operations))
+    assert gpu.run(plan, {}, roles={}).findings == []
+
+
+def launch(kernel: str, blocks: int, parameters: bytes = b"", shared: int = 0) -> list[Operation]:
+    """One cooperative launch, as the scrubber makes it: its blocks are counted from zero."""
+    return [
+        SymbolUpload("arrived", 0, bytes(4)),
+        Launch(kernel, (blocks, 1, 1), BLOCK, shared, True, parameters, 48 << 10, 1),
+    ]
+
+
+def test_blocks_wait_for_each_other_and_end_however_often_and_in_whatever_grids_they_are_launched(
+    scrubbing: SoftwareGPU,
+) -> None:
+    both = [*launch("scrub_shared", 3, SHARED.to_bytes(4, "little"), SHARED), *launch("scrub_local", 5)]
+    run(scrubbing, both * 3)
+
+
+# ---- a module's variables -------------------------------------------------------------------------------------------
+
+
+def test_all_that_a_module_keeps_is_found_static_variables_too(tmp_path: Path) -> None:
+    module = read_module(compiled(KEPT, tmp_path).read_bytes())
+    assert module.unrestorable is None
+    names = sorted(name for section in module.sections for name, _ in section.symbols)
+    assert names[0].startswith("_ZZ")
+    assert names[0].endswith("counter")
+    assert [name for name in names[1:] if "hidden" not in name] == ["five", "table", "zeros"]
+    assert any("hidden" in name for name in names)
+    zeros = [section.size for section in module.sections if section.content is None]
+    assert zeros == [4008]
+    contents = {section.size: section.content for section in module.sections if section.content}
+    assert contents[4] == (5).to_bytes(4, "little")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('__managed__ int m; extern "C" __global__ void k() { ++m; }', "managed variable m"),
+        ('extern "C" __global__ void k(int** p) { *p = (int*)malloc(4); }', "malloc"),
+    ],
+)
+def test_what_nobody_can_put_back_is_named(text: str, why: str, tmp_path: Path) -> None:
+    assert why in (read_module(compiled(text, tmp_path).read_bytes()).unrestorable or "")
+
+
+@pytest.mark.parametrize("image", [b"", b"\x7fELF", b"\x7fELF" + b"\xff" * 100, b"no file of that kind" * 50])
+def test_what_is_no_cubin_is_refused(image: bytes) -> None:
+    with pytest.raises(PlanInvalid):
+        read_module(image)
+
+
+def test_a_cubin_that_is_cut_short_or_damaged_is_refused_or_read(tmp_path: Path) -> None:
+    """Whatever a bundle holds, nothing but `PlanInvalid` comes of it."""
+    whole = compiled(KEPT, tmp_path).read_bytes()
+    for end in range(0, len(whole), 97):
+        damaged = bytearray(whole)
+        damaged[end : end + 8] = b"\xff" * 8
+        for image in (whole[:end], bytes(damaged)):
+            try:
+                read_module(image)
+            except PlanInvalid:
+                continue
