@@ -14,12 +14,15 @@ import pytest
 
 from grader.catalog import Located, load_catalog
 from grader.cuda import pytorch_rival, rivals
+from grader.cuda.child import ReplayFailed
 from grader.cuda.contest import Rule
+from grader.cuda.driver import DeviceFacts
 from grader.cuda.session import RealGPU
 from grader.puzzle import Case
-from tests.gpu import timings
+from tests.gpu import timed_group, timings
 from tests.gpu.pytorch_ready import arguments, made_ready
 from tests.gpu.solutions import parts_of
+from tests.gpu.timed_group import PLACES, Group, Imported, groups_of
 from tests.judging import ROOT
 from tests.test_limits import H200
 
@@ -34,20 +37,27 @@ def small(label: str, n: int = 4096) -> Located:
 
 
 @pytest.fixture
-def imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[timings.Imported]:
+def imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Imported]:
     monkeypatch.setattr(rivals, "RealGPU", functools.partial(RealGPU, command=PRETENDED))
     monkeypatch.setattr(timings, "RealGPU", functools.partial(RealGPU, command=PRETENDED))
-    monkeypatch.setattr(timings, "RULE", Rule(warm_up=0, least_rounds=8, seconds=2.0))
-    monkeypatch.setattr(timings, "COMMAND", TORCH)
+    monkeypatch.setattr(timed_group, "RULE", Rule(warm_up=0, least_rounds=8, seconds=2.0))
+    monkeypatch.setattr(timed_group, "COMMAND", TORCH)
     monkeypatch.setattr(pytorch_rival, "COMMAND", TORCH)
-    monkeypatch.setattr(timings, "Imported", functools.partial(timings.Imported, 0))
-    found = timings.Imported()
+    monkeypatch.setattr(timings, "Imported", functools.partial(Imported, 0))
+    found = Imported(0)
     yield found
     found.close()
 
 
+def raced(parts: Sequence[Located], device: DeviceFacts, imported: Imported) -> Group:
+    group = Group(parts, device, imported, compiled=False)
+    for step in (group.prepare, group.race, group.finish, group.close):
+        step()
+    return group
+
+
 def test_parts_that_ask_for_the_same_run_in_one_race() -> None:
-    groups = [[one.label for one in group] for group in timings.groups_of(parts_of(["1", "2", "5", "6"]))]
+    groups = [[one.label for one in group] for group in groups_of(parts_of(["1", "2", "5", "6"]))]
     assert groups == [
         ["1.1"],
         ["1.2", "1.3", "1.4", "1.5"],
@@ -60,63 +70,113 @@ def test_parts_that_ask_for_the_same_run_in_one_race() -> None:
     ]
 
 
-def test_a_row_holds_the_solution_beside_its_rivals(imported: timings.Imported) -> None:
-    group = timings.Group([small("1.2"), small("1.3")], UNKNOWN, imported, compiled=False)
-    rows, problems = group.rows()
-    assert problems == []
-    assert [row["label"] for row in rows] == ["1.2", "1.3"]
-    for row in rows:
-        assert (row["ms"], row["judged"], row["wrong"], row["left_out"]) == (2.0, timings.PLACES, 0, {})
+def test_a_row_holds_the_solution_beside_its_rivals(imported: Imported) -> None:
+    group = raced([small("1.2"), small("1.3")], UNKNOWN, imported)
+    assert group.problems == []
+    assert [row["label"] for row in group.rows] == ["1.2", "1.3"]
+    for row in group.rows:
+        assert (row["ms"], row["judged"], row["wrong"], row["left_out"]) == (2.0, PLACES, 0, {})
         found = {rival["name"]: (rival["ms"], rival["times"], rival["decision"]) for rival in row["rivals"]}
         assert found == {"pytorch": (2.0, 1.0, "tie"), "ceiling": (1.0, 0.5, "slower")}
         json.dumps(row)
 
 
-def test_what_cannot_be_true_is_a_problem_whoever_it_is_of(imported: timings.Imported) -> None:
+def test_what_cannot_be_true_is_a_problem_whoever_it_is_of(imported: Imported) -> None:
     slow = dataclasses.replace(H200, memory_khz=1)
-    _, problems = timings.Group([small("1.2")], slow, imported, compiled=False).rows()
+    problems = raced([small("1.2")], slow, imported).problems
     assert [problem.partition(":")[0] for problem in problems] == ["1.2, 1.2", "1.2, pytorch", "1.2, ceiling"]
     assert all("ms cannot be" in problem for problem in problems)
 
 
-def test_a_rival_that_fails_is_named_and_a_solution_that_fails_is_a_problem(imported: timings.Imported) -> None:
-    without = dataclasses.replace(small("1.2"), part=dataclasses.replace(small("1.2").part, pytorch=_broken))
-    rows, problems = timings.Group([without, small("1.5")], UNKNOWN, imported, compiled=False).rows()
-    assert [row["label"] for row in rows] == ["1.2"]
-    assert [problem.partition(":")[0] for problem in problems] == ["1.5"]  # the pretended GPU lacks its kernel
-
-
-def _broken(a: Any) -> Any:
-    raise ValueError(a)
-
-
-def test_a_run_is_saved_and_gone_on_with(
-    imported: timings.Imported, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_rival_that_fails_is_named_and_a_solution_that_fails_is_a_problem(
+    imported: Imported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert imported
-    asked: list[list[str]] = []
+    monkeypatch.setattr(timed_group, "COMMAND", (*TORCH, "crowded"))
+    group = raced([small("1.2"), small("1.5")], UNKNOWN, imported)
+    (row,) = group.rows
+    assert row["label"] == "1.2"
+    assert row["left_out"] == {"pytorch": "The GPU has not enough free memory for this case."}
+    assert [problem.partition(":")[0] for problem in group.problems] == ["1.5"]  # the pretended GPU lacks its kernel
 
-    def ready(groups: Sequence[Sequence[Located]], *_: Any) -> tuple[list[Any], list[str]]:
-        asked.append([one.label for group in groups for one in group])
-        return [{"label": "1.2", "of_tolerance": 0.25}], []
 
-    def none_left(*_: Any) -> None:
-        raise AssertionError
+def test_values_of_the_last_laps_are_judged(imported: Imported) -> None:
+    doubled = dataclasses.replace(small("1.2").part, reference=lambda a, b: 2 * a + b, pytorch=None)
+    group = raced([dataclasses.replace(small("1.2"), part=doubled)], UNKNOWN, imported)
+    assert group.problems == [f"1.2: {group.rows[0]['wrong']} wrong of {PLACES}"]
+    assert group.rows[0]["wrong"] > PLACES // 2
 
-    monkeypatch.setattr(timings, "parts_of", lambda names: [small(name) for name in names])
-    monkeypatch.setattr(timings, "make_ready", ready)
-    out = tmp_path / "timings.json"
-    arguments = ["--out", str(out), "--eager", "--commit", "0" * 40, "--parts"]
-    assert timings.main([*arguments, "1.2"]) == 0
-    first = json.loads(out.read_text(encoding="utf-8"))
-    assert {"device", "driver", "date", "command", "method", "nvcc", "commit", "seconds"} <= first["about"].keys()
-    assert [row["label"] for row in first["parts"]] == ["1.2"]
-    assert timings.main(["--resume", *arguments, "1.2", "1.3"]) == 0
-    assert asked == [["1.2"], ["1.3"]]
-    assert [row["label"] for row in json.loads(out.read_text(encoding="utf-8"))["parts"]] == ["1.2", "1.3"]
-    monkeypatch.setattr(timings, "_raced", none_left)
-    assert timings.main([*arguments, "1.2", "--seconds", "0"]) == 1
-    assert json.loads(out.read_text(encoding="utf-8"))["problems"] == ["1.2: no time was left"]
+
+@pytest.fixture
+def script(imported: Imported, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Script:
+    return Script(monkeypatch, tmp_path / "timings.json")
+
+
+class Script:
+    """The whole script, with small cases, and nothing to make ready."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, out: Path) -> None:
+        self.out = out
+        self.asked: list[list[str]] = []
+        monkeypatch.setattr(timings, "parts_of", lambda names: [small(name) for name in names])
+        monkeypatch.setattr(timings, "make_ready", self.make_ready)
+
+    def make_ready(self, groups: Sequence[Sequence[Located]], *_: Any) -> list[Any]:
+        self.asked.append([one.label for group in groups for one in group])
+        return [{"label": "1.2", "of_tolerance": 0.25}]
+
+    def run(self, *arguments: str) -> tuple[int, dict[str, Any]]:
+        code = timings.main(["--out", str(self.out), "--eager", "--commit", "0" * 40, *arguments])
+        return code, json.loads(self.out.read_text(encoding="utf-8"))
+
+
+def test_a_run_is_saved_and_gone_on_with(script: Script) -> None:
+    code, found = script.run("--parts", "1.2")
+    assert code == 0
+    assert {"device", "driver", "date", "command", "method", "nvcc", "commit", "seconds"} <= found["about"].keys()
+    assert [row["label"] for row in found["parts"]] == ["1.2"]
+    code, found = script.run("--resume", "--parts", "1.2", "1.3")
+    assert code == 0
+    assert script.asked == [["1.2"], ["1.3"]]
+    assert [row["label"] for row in found["parts"]] == ["1.2", "1.3"]
+
+
+def test_no_race_begins_when_the_time_is_up(script: Script) -> None:
+    code, found = script.run("--parts", "1.2", "--seconds", "0")
+    assert (code, found["parts"], found["problems"]) == (1, [], ["1.2: no time was left"])
+
+
+def test_laps_that_never_end_are_given_up(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hanging(group: Group) -> None:
+        group.hung = True
+        raise ReplayFailed("hang", "Nothing came of it within 20 seconds.")
+
+    monkeypatch.setattr(Group, "prepare", hanging)
+    cases = iter(range(64, 128))  # so that each part is a group
+    monkeypatch.setattr(timings, "parts_of", lambda names: [small(name, next(cases)) for name in names])
+    code, found = script.run("--parts", "1.2", "1.3", "1.4", "1.5")
+    assert code == 1
+    assert [problem for problem in found["problems"] if "given up" in problem] == [
+        "1.4: given up, since laps do not come to an end",
+        "1.5: given up, since laps do not come to an end",
+    ]
+
+
+def test_a_race_that_fails_does_not_stop_the_others(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = iter(range(64, 128))
+    monkeypatch.setattr(timings, "parts_of", lambda names: [small(name, 4 * next(cases)) for name in names])
+    code, found = script.run("--parts", "1.5", "1.2")
+    assert code == 1
+    assert [row["label"] for row in found["parts"]] == ["1.2"]
+    assert any(problem.startswith("1.5: ") for problem in found["problems"])
+
+
+def test_where_pytorch_errs_it_is_a_problem() -> None:
+    rows: list[dict[str, Any]] = [{"label": "1.2", "of_tolerance": 1.5}, {"label": "1.4", "of_tolerance": 0.5}]
+    rows.append({"label": "1.3", "of_tolerance_failed": "RuntimeError: no"})
+    assert list(timings._problems_of_pytorch(rows)) == [
+        "1.2: PyTorch errs by 1.5 of what is allowed",
+        "1.3: RuntimeError: no",
+    ]
 
 
 def test_inputs_for_the_compiler_have_the_shapes_of_the_case() -> None:

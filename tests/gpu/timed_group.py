@@ -1,0 +1,224 @@
+"""Parts that ask for the same thing, timed in one race with PyTorch and with what the GPU gives at best."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+import torch
+
+from grader.catalog import Located
+from grader.compare import compare_values, reference_results, scale_results
+from grader.cuda.child import Child, ReplayFailed
+from grader.cuda.contest import Contestant, Race, ReplayContestant, Rule, race
+from grader.cuda.decision import compared
+from grader.cuda.driver import DeviceFacts
+from grader.cuda.input_sets import InputSets, secret_seeds
+from grader.cuda.limits import bound_of, past_the_peak
+from grader.cuda.pytorch_rival import COMMAND, pytorch_of
+from grader.cuda.rivals import Later, ceiling_beside, solution_of
+from grader.cuda.sensors import Sensors
+from grader.cuda.timing import clocks_disagree, gigabytes_per_second, median_interval, teraflops_per_second
+from grader.inputs import torch_type
+from grader.puzzle import Work, call_by_name, element_count
+from grader.tools import default_tools
+
+RULE = Rule(warm_up=1, fewest_rounds=5, least_rounds=20, most_rounds=100, seconds=1.0)
+PLACES = 256  # of each result, in the last lap, that are judged
+RIVALS = ("pytorch", "compiled", "ceiling")
+_IMPORTED = 3  # processes of PyTorch that stand ready
+
+Row = dict[str, Any]
+Looks = dict[str, tuple[list[int], torch.Tensor]]
+
+
+def groups_of(located: Sequence[Located]) -> list[list[Located]]:
+    """Parts that ask for the same, in the order of the first of each."""
+    found: list[list[Located]] = []
+    for one in located:
+        group = next((group for group in found if _asked(group[0]) == _asked(one)), None)
+        if group is None:
+            found.append([one])
+        else:
+            group.append(one)
+    return found
+
+
+def _asked(one: Located) -> tuple[Any, ...]:
+    return one.part.params, one.part.bench, one.part.in_pytorch
+
+
+class Imported:
+    """Processes that have imported PyTorch and wait to be told what to run; the GPU has not seen them yet."""
+
+    def __init__(self, count: int = _IMPORTED) -> None:
+        self._waiting = deque(Child(COMMAND) for _ in range(count))
+
+    def take(self) -> Child:
+        self._waiting.append(Child(COMMAND))
+        return self._waiting.popleft()
+
+    def close(self) -> None:
+        for child in self._waiting:
+            child.close()
+
+
+@dataclass
+class Group:
+    """Some parts in one race: `prepare`, `race` with nothing beside it, `finish`. Then there are `rows` and `problems`.
+
+    `hung` tells that a solution's first lap has not come to an end.
+    """
+
+    parts: Sequence[Located]
+    device: DeviceFacts
+    imported: Imported
+    compiled: bool
+    rows: list[Row] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    hung: bool = False
+    _left_out: dict[str, str] = field(default_factory=dict)
+    _running: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    _contestants: list[Contestant] = field(default_factory=list)
+    _held: Race = field(default_factory=Race)
+    _looks: dict[str, Looks] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> str:
+        return ", ".join(one.label for one in self.parts)
+
+    def prepare(self) -> None:
+        """Draws the inputs, and has each contestant run once: all at the same time, as loading is what takes long."""
+        first = self.parts[0].part
+        self._sets = self._running.enter_context(InputSets(first, first.bench, secret_seeds(1)))
+        made = [self._running.enter_context(one) for one in self._all()]
+        with ThreadPoolExecutor(len(made)) as pool:
+            ran = list(pool.map(self._first_lap, made))
+        self._contestants = [one for one, well in zip(made, ran, strict=True) if well]
+
+    def race(self) -> None:
+        """Laps in turn, and a look at what the last of each solution has left."""
+        self._held = race(
+            self._contestants,
+            sets=1,
+            rule=RULE,
+            sensors=Sensors(self.device.uuid),
+            pause=lambda _: time.sleep(0.1),
+        )
+        self._left_out |= self._held.left_out
+        solutions = [one for one in self._contestants if isinstance(one, Later) and one.name not in RIVALS]
+        self._looks = {one.name: _looks(one, self._sets) for one in solutions if one.name in self._held.laps}
+
+    def finish(self) -> None:
+        """Ends all processes, and judges."""
+        with ThreadPoolExecutor(len(self._contestants) or 1) as pool:
+            list(pool.map(lambda one: one.close(), self._contestants))
+        judged = _judged(self._sets, self._looks) if self._looks else {}
+        raced = [one for one in self.parts if one.label in self._held.laps]
+        self.rows = [self._row(one) | judged.get(one.label, {}) for one in raced]
+        self.problems += self._seen()
+
+    def close(self) -> None:
+        self._running.close()
+
+    def _all(self) -> Iterator[Contestant]:
+        (first, *_), tools = self.parts, default_tools()
+        part, case = first.part, first.part.bench
+        for one in self.parts:
+            yield solution_of(one, self._sets, tools, name=one.label)
+        if part.in_pytorch is not None:
+            for compiled in (False, True) if self.compiled else (False,):
+                yield pytorch_of(first, case, self._sets, compiled=compiled, child=self.imported.take())
+        child = self.imported.take() if bound_of(part, case, self.device) == "compute" else None
+        yield ceiling_beside(part, case, sets=len(self._sets), device=self.device, tools=tools, child=child)
+
+    def _first_lap(self, one: Contestant) -> bool:
+        try:
+            one.lap(0)
+        except ReplayFailed as failed:
+            one.close()
+            self._left_out[one.name] = str(failed)
+            self.hung |= failed.kind == "hang" and one.name not in RIVALS
+            return False
+        return True
+
+    def _row(self, one: Located) -> Row:
+        part, case, mine = one.part, one.part.bench, self._held.ms(one.label)
+        work: Work = call_by_name(part.work, case.params)
+        ms, whats = median(mine), {each.name: each.what for each in self._contestants}
+        row: Row = {"label": one.label, "part": part.name, "params": dict(case.params), "ms": ms}
+        row |= {"interval_ms": list(median_interval(mine)), "runs": len(mine)}
+        row["gb_per_s"] = round(gigabytes_per_second(work.bytes, ms), 1)
+        row["tflop_per_s"] = round(teraflops_per_second(work.flops, ms), 3)
+        row["bound"] = bound_of(part, case, self.device)
+        there = [name for name in RIVALS if name in self._held.laps]
+        row["rivals"] = [_rival(name, whats[name], mine, self._held.ms(name)) for name in there]
+        row["left_out"] = {name: said for name, said in self._left_out.items() if name in RIVALS}
+        return row | {"sensors": self._held.sensors, "held_down_by": self._held.held_down_by}
+
+    def _seen(self) -> Iterator[str]:
+        """What is not as it must be."""
+        part, case = self.parts[0].part, self.parts[0].part.bench
+        yield from (f"{one.label}: {self._left_out[one.label]}" for one in self.parts if one.label in self._left_out)
+        for name in self._held.laps:
+            if refused := past_the_peak(part, case, median(self._held.ms(name)), self.device):
+                yield f"{self.parts[0].label}, {name}: {refused}"
+        for row in self.rows:
+            laps = self._held.laps[row["label"]]
+            if clocks_disagree(laps):
+                host = median(lap.host_ms for lap in laps)
+                yield f"{row['label']}: {row['ms']:.4g} ms on the device, {host:.4g} ms by the host's clock"
+            if row.get("wrong", 0):
+                yield f"{row['label']}: {row['wrong']} wrong of {row['judged']}"
+
+
+def _rival(name: str, what: str, mine: Sequence[float], theirs: Sequence[float]) -> Row:
+    paired = compared(mine, theirs)
+    row: Row = {"name": name, "what": what, "ms": median(theirs), "interval_ms": list(median_interval(theirs))}
+    return row | {"times": paired.times, "times_interval": list(paired.interval), "decision": paired.decision}
+
+
+def _looks(one: Later, sets: InputSets) -> Looks:
+    """Some values of each result, as the last lap has left them: places, and what lies there."""
+    made, params = one.made, sets.case.params
+    found: Looks = {}
+    assert isinstance(made, ReplayContestant)
+    for buffer in sets.part.results:
+        count, dtype = element_count(buffer, params), torch_type(buffer, params)
+        places = [secrets.randbelow(count) for _ in range(PLACES)]
+        raw = bytearray(made.gpu.peek(buffer.name, places, dtype.itemsize))
+        found[buffer.name] = places, torch.frombuffer(raw, dtype=dtype)
+    return found
+
+
+def _judged(sets: InputSets, looks: Mapping[str, Looks]) -> dict[str, Row]:
+    """How many values were judged, and how many are wrong, by solution; on PyTorch's GPU, where there is one."""
+    part, case = sets.part, sets.case
+    try:
+        inputs = {name: tensor.to("cuda" if torch.cuda.is_available() else "cpu") for name, tensor in sets[0].items()}
+        expected = reference_results(part, case, inputs)
+        scales = scale_results(part, case, inputs) or expected
+        return {name: _judged_one(sets, seen, expected, scales) for name, seen in looks.items()}
+    except RuntimeError:  # no room, or a reference that knows the CPU only
+        return {}
+    finally:
+        torch.cuda.empty_cache()
+
+
+def _judged_one(
+    sets: InputSets, seen: Looks, expected: Mapping[str, torch.Tensor], scales: Mapping[str, torch.Tensor]
+) -> Row:
+    row: Row = {"judged": 0, "wrong": 0}
+    for buffer in sets.part.results:
+        places, values = seen[buffer.name]
+        right, scale = (each[buffer.name].flatten()[places].double().cpu() for each in (expected, scales))
+        row["judged"] += len(places)
+        row["wrong"] += compare_values(sets.part, sets.case, buffer, places, values.double(), right, scale).count
+    return row
