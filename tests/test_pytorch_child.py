@@ -10,7 +10,7 @@ import torch
 
 from grader.catalog import Located, load_catalog
 from grader.cuda import pytorch_child
-from grader.cuda.pytorch_child import Contestant, Refused, Run, of_part, of_product
+from grader.cuda.pytorch_child import Prepared, Refused, Run, of_part, of_product
 from grader.inputs import draw_inputs
 from grader.puzzle import Case
 from tests.conftest import SEED
@@ -51,8 +51,8 @@ def files_of(located: Located, case: Case, seeds: list[int], folder: Any) -> lis
 
 
 @pytest.fixture
-def loaded(tmp_path: Any) -> Callable[..., tuple[Watched, Contestant]]:
-    def load(label: str, case: Case, *, compiled: bool = False) -> tuple[Watched, Contestant]:
+def loaded(tmp_path: Any) -> Callable[..., tuple[Watched, Prepared]]:
+    def load(label: str, case: Case, *, compiled: bool = False) -> tuple[Watched, Prepared]:
         located, device = PARTS[label], Watched()
         sets = files_of(located, case, [SEED, SEED + 1], tmp_path)
         folder = str(located.puzzle.directory)
@@ -61,10 +61,10 @@ def loaded(tmp_path: Any) -> Callable[..., tuple[Watched, Contestant]]:
     return load
 
 
-def test_each_set_of_inputs_gives_its_own_results(loaded: Callable[..., tuple[Watched, Contestant]]) -> None:
-    device, contestant = loaded("1.2", Case(n=1000))
-    assert contestant.captured
-    assert [contestant.lap(number) for number in (1, 0, 1)] == [(2.0, 2.5)] * 3
+def test_each_set_of_inputs_gives_its_own_results(loaded: Callable[..., tuple[Watched, Prepared]]) -> None:
+    device, prepared = loaded("1.2", Case(n=1000))
+    assert prepared.captured
+    assert [prepared.lap(number) for number in (1, 0, 1)] == [(2.0, 2.5)] * 3
     for number, result in zip((1, 0, 1), device.runs, strict=True):
         drawn = draw_inputs(PARTS["1.2"].part, Case(n=1000), SEED + number)
         assert isinstance(result, torch.Tensor)
@@ -72,13 +72,13 @@ def test_each_set_of_inputs_gives_its_own_results(loaded: Callable[..., tuple[Wa
 
 
 def test_an_update_in_place_begins_each_time_where_the_first_did(
-    loaded: Callable[..., tuple[Watched, Contestant]],
+    loaded: Callable[..., tuple[Watched, Prepared]],
 ) -> None:
     case = Case(n=1000, lr=0.1)
-    device, contestant = loaded("9.1", case)
+    device, prepared = loaded("9.1", case)
     results = []
     for _ in range(3):
-        contestant.lap(0)
+        prepared.lap(0)
         assert isinstance(device.runs[-1], torch.Tensor)
         results.append(device.runs[-1].clone())
     drawn = draw_inputs(PARTS["9.1"].part, case, SEED)
@@ -87,23 +87,23 @@ def test_an_update_in_place_begins_each_time_where_the_first_did(
     assert torch.equal(results[0], results[2])
 
 
-def test_tensors_have_the_types_of_the_part(loaded: Callable[..., tuple[Watched, Contestant]]) -> None:
+def test_tensors_have_the_types_of_the_part(loaded: Callable[..., tuple[Watched, Prepared]]) -> None:
     for label, dtype in (("6.2", torch.float32), ("6.4", torch.float16), ("6.7", torch.bfloat16)):
-        device, contestant = loaded(label, Case(rows=3, cols=50, eps=1e-5))
-        contestant.lap(0)
+        device, prepared = loaded(label, Case(rows=3, cols=50, eps=1e-5))
+        prepared.lap(0)
         assert isinstance(device.runs[0], torch.Tensor)
         assert device.runs[0].dtype is dtype
 
 
-def test_an_input_of_no_elements_has_no_file_to_map(loaded: Callable[..., tuple[Watched, Contestant]]) -> None:
-    device, contestant = loaded("1.2", Case(n=0))
-    contestant.lap(1)
+def test_an_input_of_no_elements_has_no_file_to_map(loaded: Callable[..., tuple[Watched, Prepared]]) -> None:
+    device, prepared = loaded("1.2", Case(n=0))
+    prepared.lap(1)
     assert isinstance(device.runs[0], torch.Tensor)
     assert device.runs[0].numel() == 0
 
 
 def test_the_compiled_function_is_the_same_function(
-    loaded: Callable[..., tuple[Watched, Contestant]], monkeypatch: pytest.MonkeyPatch
+    loaded: Callable[..., tuple[Watched, Prepared]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Mapping[str, Any]] = []
 
@@ -112,8 +112,8 @@ def test_the_compiled_function_is_the_same_function(
         return function
 
     monkeypatch.setattr(torch, "compile", compiling)
-    device, contestant = loaded("6.2", Case(rows=3, cols=50, eps=1e-5), compiled=True)
-    contestant.lap(0)
+    device, prepared = loaded("6.2", Case(rows=3, cols=50, eps=1e-5), compiled=True)
+    prepared.lap(0)
     (how,) = asked
     assert how["function"].__name__ == "rmsnorm"
     assert how["dynamic"] is False
@@ -143,4 +143,6 @@ def test_a_product_is_square_and_of_the_type_asked_for() -> None:
     ],
 )
 def test_what_fails_is_said_in_a_sentence(error: Exception, said: str) -> None:
-    assert said in pytorch_child._said(error)
+    answer = pytorch_child._said(error)
+    assert said in answer["error"]
+    assert (answer.get("name") == "CUDA_ERROR_OUT_OF_MEMORY") == isinstance(error, torch.OutOfMemoryError)

@@ -146,6 +146,7 @@ def test_pytorch_that_cannot_run_says_why(
     with pytest.raises(ReplayFailed, match=said) as failed:
         contestant.lap(0)
     assert failed.value.kind == "unavailable"
+    assert failed.value.is_full == ("crowded" in child)
 
 
 def test_pytorch_touches_the_gpu_when_it_is_to_run_something_and_not_before(stopped: list[Contestant]) -> None:

@@ -98,7 +98,7 @@ class CUDA:
         return self._start.elapsed_time(self._stop), 1e3 * (time.perf_counter() - begun)
 
 
-class Contestant:
+class Prepared:
     """One function, its sets of inputs, and the tensors that it runs on."""
 
     def __init__(
@@ -126,7 +126,7 @@ def of_part(
     params: Mapping[str, int | float],
     sets: Sequence[Mapping[str, str]],
     compiled: bool,
-) -> Contestant:
+) -> Prepared:
     """What the part of this name, in the puzzle of this folder, has for PyTorch; inputs from files of raw bytes."""
     import torch
 
@@ -135,46 +135,41 @@ def of_part(
     from grader.puzzle import call_by_name, scalar_value, shape_of
 
     root = Path(folder)
-    puzzle = load_puzzle(root, root.parents[1]).puzzle
-    part = next(part for part in puzzle.parts if part.name == name)
+    part = next(part for part in load_puzzle(root, root.parents[1]).puzzle.parts if part.name == name)
     function = part.in_pytorch
     if function is None:
         raise Refused(f"PyTorch has nothing like {name}.")
     scalars = {scalar.name: scalar_value(scalar, params) for scalar in part.scalars}
-    buffers = {buffer.name: buffer for buffer in part.buffers}
-    tensors = [
-        {
-            one: _from_file(path, torch_type(buffers[one], params)).reshape(shape_of(buffers[one], params))
-            for one, path in paths.items()
-        }
-        for paths in sets
-    ]
+    shaped = {buffer.name: (torch_type(buffer, params), shape_of(buffer, params)) for buffer in part.buffers}
+    tensors = [{one: _from_file(path, *shaped[one]) for one, path in paths.items()} for paths in sets]
     chosen = torch.compile(function, dynamic=False) if compiled else function
 
     def called(**inputs: torch.Tensor) -> object:
         return call_by_name(chosen, {**inputs, **scalars})
 
-    return Contestant(device, called, tensors)
+    return Prepared(device, called, tensors)
 
 
-def of_product(device: Device, dtype: str, size: int) -> Contestant:
+def of_product(device: Device, dtype: str, size: int) -> Prepared:
     """The product of two square matrices."""
     import torch
 
     drawn = [torch.randn(size, size, device=device.place).to(getattr(torch, dtype)) for _ in range(2)]
-    return Contestant(device, torch.matmul, [dict(zip(("input", "other"), drawn, strict=True))])
+    return Prepared(device, torch.matmul, [dict(zip(("input", "other"), drawn, strict=True))])
 
 
-def _from_file(path: str, dtype: torch.dtype) -> torch.Tensor:
+def _from_file(path: str, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
     import torch
 
     size = Path(path).stat().st_size
-    return torch.from_file(path, size=size // dtype.itemsize, dtype=dtype) if size else torch.empty(0, dtype=dtype)
+    if not size:  # which cannot be mapped
+        return torch.empty(shape, dtype=dtype)
+    return torch.from_file(path, size=size // dtype.itemsize, dtype=dtype).reshape(shape)
 
 
 def serve(make: Callable[[], Device], requests: BinaryIO, replies: BinaryIO) -> None:
     """Answers until the other side is gone. The device is made when it is wanted: till then others may be timed."""
-    device, contestant = functools.cache(make), None
+    device, prepared = functools.cache(make), None
     while True:
         try:
             message, _ = receive(requests)
@@ -182,13 +177,13 @@ def serve(make: Callable[[], Device], requests: BinaryIO, replies: BinaryIO) -> 
             return
         match message:
             case {"do": "part", "folder": str(folder), "part": str(name), "params": dict(params), "sets": list(sets)}:
-                contestant = of_part(device(), folder, name, params, sets, bool(message.get("compiled")))
-                send(replies, {"captured": contestant.captured})
+                prepared = of_part(device(), folder, name, params, sets, bool(message.get("compiled")))
+                send(replies, {"captured": prepared.captured})
             case {"do": "product", "dtype": str(dtype), "size": int(size)}:
-                contestant = of_product(device(), dtype, size)
-                send(replies, {"captured": contestant.captured})
-            case {"do": "lap", "inputs": int(number)} if contestant is not None:
-                ms, host_ms = contestant.lap(number)
+                prepared = of_product(device(), dtype, size)
+                send(replies, {"captured": prepared.captured})
+            case {"do": "lap", "inputs": int(number)} if prepared is not None:
+                ms, host_ms = prepared.lap(number)
                 send(replies, {"ms": ms, "host_ms": host_ms})
             case _:
                 raise Refused("A request of no known kind.")
@@ -207,18 +202,19 @@ def main(make: Callable[[], Device] = CUDA) -> int:
         except WireBroken:
             return 1
         except Exception as error:  # of PyTorch's, its compiler's or a puzzle's own function
-            send(replies, {"error": _said(error)})
+            send(replies, _said(error))
             return 1
     return 0
 
 
-def _said(error: Exception) -> str:
+def _said(error: Exception) -> dict[str, str]:
+    """What failed, in a sentence; a lack of memory under the driver's name for it."""
     if isinstance(error, Refused):
-        return str(error)
+        return {"error": str(error)}
     if type(error).__name__ == "OutOfMemoryError":
-        return "The GPU has not enough free memory for this case."
+        return {"error": "The GPU has not enough free memory for this case.", "name": "CUDA_ERROR_OUT_OF_MEMORY"}
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    return f"PyTorch says {type(error).__name__}: {first[:300]}"
+    return {"error": f"PyTorch says {type(error).__name__}: {first[:300]}"}
 
 
 if __name__ == "__main__":
