@@ -80,6 +80,10 @@ class _PartCheck(Notes):
     multiprocessors: int = 0
     failing: Failing | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.recorder = self.tools.record
+
     def verdict(self) -> PartVerdict:
         return self.concluded(self._judge, self._device)
 
@@ -256,6 +260,7 @@ class _PartCheck(Notes):
         from grader.pinpoint import FaultSearch
 
         begun = time.perf_counter()
+        self.progress(sentence("timing", "asking"))
         found = FaultSearch(self.part, case, built, recording, self.options.seed).run(self.tools)
         self._spent("pinpoint", begun)
         if found is None:
@@ -335,14 +340,15 @@ class _PartCheck(Notes):
             self.submission, built, recording, gpu, self.tools, compiled=self.options.compiled, progress=self.progress
         )
         try:
-            ran, self.timing = timed.run(self.options.seed)
+            ran, timing = timed.run(self.options.seed)
         except ToolMissing as missing:
             self.untimed = as_sentence(str(missing))
             return
         finally:
             self._spent("time", begun)
-        if self.timing is None and not ran.observations:
-            self.untimed = sentence("timing", "no_room")
+        self.tools = replace(self.tools, record=self.recorder)  # the GPU is done, and is not started again
+        if not ran.observations:  # how fast something wrong is says nothing
+            self.timing, self.untimed = timing, sentence("timing", "no_room") if timing is None else None
         if ran.result.checked or ran.observations:
             self._note_of_gpu(ran, built, recording, self.part.bench)
             self._shrink(built)

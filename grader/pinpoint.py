@@ -16,7 +16,7 @@ from grader.compiled import named_fragments
 from grader.explain import Observation, sentence
 from grader.findings import Place
 from grader.inputs import derived_seed
-from grader.puzzle import Case, Part
+from grader.puzzle import Case, Part, call_by_name
 from grader.shrink import smaller_cases
 from grader.shrunk import listed
 from grader.verdict import Finding, Stage
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 SECONDS = 15.0  # that somebody waits for the line, once a GPU has found a fault
 _SAMPLES = 2
-_MOST_BYTES = 4 << 20  # of a case that is run whole: a second or so
+# of a case that is run whole: a second or so
+_MOST_BYTES = 4 << 20
+_MOST_FLOPS = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class FaultSearch:
             yield self.case, self.recording, sample
         fresh = derived_seed(self.seed, _SAMPLES + 1)
         for case in smaller_cases(self.part, self.case, _MOST_BYTES):
+            if call_by_name(self.part.work, case.params).flops > _MOST_FLOPS:
+                continue
             recording = tools.record(self.build, self.part, case)
             if not recording.findings:
                 trial = Trial(self.part, "smaller", case, self.build, recording.plan, fresh)

@@ -18,12 +18,15 @@ from grader.cache import ToolMissing
 from grader.catalog import Located, LocatedPuzzle, load_catalog
 from grader.check import Options, Submission, check_part
 from grader.cuda import pytorch_rival, rivals, session
+from grader.cuda.child import Child
 from grader.cuda.timing import Lap
 from grader.evidence import Goal
+from grader.explain import Observation
 from grader.puzzle import Case, In, Out, Part, Puzzle, Scalar, Tolerance, Work, f32, i32
 from grader.timed import Progress, TimedPart
 from grader.tools import TorchLoading, default_tools
-from grader.verdict import PartVerdict, State, Verdict
+from grader.trial import Ran
+from grader.verdict import PartVerdict, Stage, State, Timing, Verdict
 from tests.judging import ROOT
 
 SCHEMA = json.loads((ROOT / "docs" / "verdict.schema.json").read_text(encoding="utf-8"))
@@ -197,6 +200,35 @@ def test_a_part_whose_goal_is_open_is_timed_and_has_no_medal(
     assert verdict.state is State.goal_open
     assert verdict.timing is not None
     assert verdict.timing.medal is None
+
+
+def test_the_time_of_what_was_wrong_in_the_race_is_not_told(
+    judge: Callable[..., PartVerdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raced = TimedPart.run
+
+    def wrong_in_the_race(self: TimedPart, seed: int) -> tuple[Ran, Timing | None]:
+        ran, timing = raced(self, seed)
+        assert timing is not None
+        return replace(ran, observations=[Observation("wrong_values")], stage=Stage.compare), timing
+
+    monkeypatch.setattr(TimedPart, "run", wrong_in_the_race)
+    verdict = judge(RIGHT, part(bench=Case(n=2000)))
+    assert (verdict.state, verdict.timing, verdict.untimed) == (State.wrong, None, None)
+
+
+def test_once_the_race_is_over_the_gpu_is_not_started_again(
+    judge: Callable[..., PartVerdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[str, ...]] = []
+
+    def child(command: tuple[str, ...]) -> Child:
+        started.append(command)
+        return Child(command)
+
+    monkeypatch.setattr("grader.cuda.session.Child", child)
+    assert judge(RIGHT, part(bench=Case(n=2000))).timing is not None
+    assert len(started) == 1
 
 
 def test_a_race_that_cannot_be_held_leaves_a_right_part_right(
