@@ -1,4 +1,4 @@
-"""Whole checks on a real GPU, by hand: `python -m tests.gpu.checks [--out FILE] [--only WORD]`; some two minutes.
+"""Whole checks on a real GPU, by hand: `python -m tests.gpu.checks [--out FILE] [--only WORD ...]`; some two minutes.
 
 Solutions handed in as a learner would, which race the very same reference; kernels that are right and slow; and one
 whose fault only the GPU meets, at full size. Of each stands there what the verdict said of time and medal, what is
@@ -72,7 +72,7 @@ def main() -> int:
     found: dict[str, Any] = {"about": {"commit": options.commit, **about("tests.gpu.checks")}, "checks": []}
     tools, loading = default_tools(), TorchLoading()
     for check in CHECKS:
-        if options.only and options.only not in f"{check.label} {check.file}":
+        if options.only and not any(word in f"{check.label} {check.file}" for word in options.only):
             continue
         begun = time.monotonic()
         verdict, text = _judged(check, tools, loading)
@@ -140,7 +140,7 @@ def _row(check: Check, verdict: PartVerdict, text: str) -> dict[str, Any]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--only", help="checks whose label or file has this word")
+    parser.add_argument("--only", nargs="+", help="checks whose label or file has one of these words")
     parser.add_argument("--commit", help="of the tree that this is, where git cannot say")
     return parser.parse_args()
 
