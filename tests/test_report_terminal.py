@@ -102,6 +102,13 @@ def test_no_width_breaks_it_and_no_line_ends_in_blanks(width: int) -> None:
     assert "data_race" in " ".join(lines)
 
 
+def test_of_a_reason_only_its_label_is_bold() -> None:
+    console = Console(file=io.StringIO(), width=104, highlight=False, force_terminal=True, color_system="standard")
+    print_part(console, WRONG, AROUND)
+    assert isinstance(console.file, io.StringIO)
+    assert "\x1b[1m  Why    \x1b[0mNothing orders read" in console.file.getvalue()
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_a_command_is_never_broken(width: int) -> None:
     text = shown(WRONG, width=width)

@@ -259,7 +259,7 @@ def _outcome(part: PartVerdict, around: Surroundings, width: int) -> Text:
 
 
 def _next(console: Console, part: PartVerdict, around: Surroundings, width: int) -> None:
-    margin = Text(f"  {_say('next'):<{_LABEL_WIDTH}}", style="bold")
+    margin = Text().append(f"  {_say('next'):<{_LABEL_WIDTH}}", style="bold")
     for row in _packed(_next_steps(part, around), width - len(margin)):
         put_line(console, margin + Text(row, style="cyan"))
         margin = Text(" " * len(margin))
@@ -321,7 +321,7 @@ def prose(console: Console, text: str, width: int) -> None:
 
 def labelled(console: Console, label: str, text: str, width: int, style: str = "") -> None:
     """The label, and beside it the text, wrapped."""
-    margin = Text(f"  {label:<{_LABEL_WIDTH}}", style="bold")
+    margin = Text().append(f"  {label:<{_LABEL_WIDTH}}", style="bold")  # the margin alone is bold
     _wrapped(console, margin, Text(text, style=style) if style else _code(text), width)
 
 
