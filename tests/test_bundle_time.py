@@ -53,7 +53,7 @@ def here(course: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """A GPU that gives the addresses of these places."""
-    monkeypatch.setattr(timed, "why_not", lambda: None)
+    monkeypatch.setattr(timed, "_no_gpu", lambda: None)
     monkeypatch.setattr(rivals, "rivals_of", lambda *_, **__: [])
     defaults: dict[str, Any] = dict(RealGPU.__init__.__kwdefaults__ or {})
 

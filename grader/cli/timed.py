@@ -14,7 +14,7 @@ import typer
 from grader.catalog import UsageError, load_catalog
 from grader.cli.progress_line import progress_line
 from grader.cli.target import shown_path
-from grader.cuda.presence import why_not
+from grader.cuda.presence import has_device, why_not
 from grader.explain import sentence
 
 if TYPE_CHECKING:
@@ -43,16 +43,21 @@ def time_bundles(
     """
     catalog = load_catalog()
     results = _Results(out)
-    if (why := why_not()) is not None:
-        typer.echo(f"grader: {why}", err=True)
-        raise typer.Exit(UNCHECKED)
     from grader.bundle.timing import Timer
 
     with contextlib.ExitStack() as stack:
         opened = _opened(bundles, stack)
+        if (why := _no_gpu()) is not None:
+            typer.echo(f"grader: {why}", err=True)
+            raise typer.Exit(UNCHECKED)
         timed = _Timed(Timer(catalog, compiled), results)
         timed.run(opened)
     raise typer.Exit(NOT_TIMED if timed.failed or len(opened) < len(bundles) else 0)
+
+
+def _no_gpu() -> str | None:
+    """Why nothing can be timed here, in a sentence."""
+    return why_not() if has_device() else sentence("bundle", "no_gpu")
 
 
 def _opened(paths: Sequence[Path], stack: contextlib.ExitStack) -> list[Bundle]:
