@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.bundle.archive import BundleWriter, is_taken
@@ -22,6 +21,8 @@ from grader.identity import own_uses, statement_hash
 from grader.tools import TorchLoading, building_for, default_tools
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from grader.build import Build
     from grader.leaderboard.names import Player
     from grader.submission import Submission
@@ -79,7 +80,7 @@ class Bundler:
             statement=statement_hash(submission.located),
             file=submission.located.path.name,
             source=self._text(submission.text(), submission.source),
-            uses={entry: self._text(text, Path(f"{entry}.cu")) for entry, text in own_uses(submission).items()},
+            uses=self._uses(submission),
             compiled=tuple(map(self._written, made)),
         )
 
@@ -112,6 +113,10 @@ class Bundler:
             PlanAt(place.first, place.between, self.writer.add(plan, ".json")) for place, plan in made.plans.items()
         ]
         return Compiled(made.target, self.writer.add(made.cubin, ".cubin"), tuple(plans))
+
+    def _uses(self, submission: Submission) -> dict[str, str]:
+        files = {used.part.name: used.path for used in submission.located.used}
+        return {entry: self._text(text, files[entry]) for entry, text in own_uses(submission).items()}
 
     def _text(self, text: str, named: Path) -> str:
         return self.writer.add(text.encode(), named.suffix)
