@@ -6,10 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain, count
 
 from grader.leaderboard.shown import TimeUnit
 
-_DAYS = (1, 2, 7, 14, 28, 91, 182, 364)  # between two ticks
+_YEAR = 364  # whole weeks
+_DAYS = (1, 2, 7, 14, 28, 91, 182, _YEAR)  # between two ticks
+_LONG_STEP = 91  # days, from which on the year is told
 _ROOM = 0.06  # of an axis, on either side of what it shows
 _LEAST_RANGE = 1.02  # the ratio of an axis' ends
 _LONG = 8  # the ratio of the ends from which on steps of one size would crowd at one of them
@@ -71,15 +74,13 @@ class DayScale:
         return round(self._start + share * self._length, 1)
 
     def ticks(self, most: int) -> tuple[Tick, ...]:
-        """Days, as "2 Nov", as many as there can be but not more than `most`."""
+        """Days, as "2 Nov" or, of a long time, "Nov 2026": as many as there can be but not more than `most`."""
         begin = datetime(self._first.year, self._first.month, self._first.day, tzinfo=self._first.tzinfo)
         begin += timedelta(days=1)
-        for step in _DAYS:
-            count = (self._last - begin) // timedelta(days=step) + 1
-            if count <= most:
-                break
-        days = [begin + timedelta(days=step * number) for number in range(max(count, 0))]
-        return tuple(Tick(self(day), f"{day.day} {day:%b}") for day in days)
+        whole = (self._last - begin).days  # -1 if not even one begins
+        step = next(step for step in chain(_DAYS, count(2 * _YEAR, _YEAR)) if whole // step < most)
+        days = [begin + timedelta(days=day) for day in range(0, whole + 1, step)]
+        return tuple(Tick(self(day), f"{day:%b %Y}" if step >= _LONG_STEP else f"{day.day} {day:%b}") for day in days)
 
 
 def _decimal(number: int, power: int) -> str:
