@@ -5,14 +5,15 @@ on, and its twin passes. What only hardware shows is in tests/gpu/red_team.py.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from grader.build import Build
+from grader.build import Build, HeaderFile, build
 from grader.puzzle import Tolerance
 from grader.tools import Tools, default_tools
 from tests.red_team.attacks import attack, attacks
-from tests.red_team.building import built_together
+from tests.red_team.building import FOLDER, built_together
 from tests.red_team.careless import (
     FEW,
     KNOWN_SEED,
@@ -112,3 +113,28 @@ def test_it_fails_as_the_grader_judges_it(name: str, built: Build, tools: Tools)
 @pytest.mark.parametrize("name", ALL)
 def test_its_twin_passes(name: str, built: Build, tools: Tools) -> None:
     assert judged(built, part_named(f"{name}_twin"), tools, n=size_for(name)) == []
+
+
+# ---- what is not named, and gains nothing ----------------------------------------------------------------------------
+
+HIDDEN = """#include "honest.cuh"
+#line 1 "cub/block/block_load.cuh"
+static __global__ void count_on_zeros(const float* a, const float* b, float* out, int n) {
+    __shared__ float sums[256];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    sums[threadIdx.x] += i < n ? a[i] + b[i] : 0.f;
+    if (i < n) out[i] = sums[threadIdx.x];
+}
+
+ENTRY(counts_on_zeros) {
+    count_on_zeros<<<blocks_for(n), 256, 0, stream>>>(a, b, out, n);
+    return cudaGetLastError();
+}
+"""
+
+
+def test_who_claims_a_librarys_lines_finds_no_zeros_in_shared_memory(tools: Tools, tmp_path: Path) -> None:
+    source = tmp_path / "hidden.cu"
+    source.write_text(HIDDEN)
+    built = build(source, uses=[HeaderFile("honest.cuh", (FOLDER / "honest.cuh").read_text())])
+    assert judged(built, part_named("counts_on_zeros"), tools) == ["wrong_values"]

@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t kMostResidentBytes = 256u << 20;
 constexpr std::size_t kMostResidentBlocks = 4096;  // of a launch, while they wait for each other
 
+constexpr std::byte kUnwritten{0xc3};  // of shared memory: -391.5 as a float, and in no type what a sum begins with
+
 constexpr std::uint64_t kCostOfFinding = 8;  // instructions, in what a warp's budget counts, not in its launch's
 constexpr std::uint32_t kRoundsTold = 64;    // barriers, between two reports to the launch's budget
 
@@ -186,10 +188,11 @@ void start_block(ThreadBlock& block, Launch& launch, Worker& worker, std::uint64
                            : 0;
     const std::uint64_t shared =
         std::max(std::uint64_t{launch.function->shared_bytes} + launch.dynamic_shared, launch.variables.back().end);
-    block.shared_memory.assign(shared, std::byte{0});
+    const std::uint64_t own = std::uint64_t{launch.function->shared_bytes} + launch.dynamic_shared;
+    block.shared_memory.assign(own, kUnwritten);
+    block.shared_memory.resize(shared, std::byte{0});
     block.shared = std::make_unique<Region>("", Space::shared, 0, shared, block.shared_memory.data(), false);
-    if (const std::uint64_t own = std::uint64_t{launch.function->shared_bytes} + launch.dynamic_shared; own < shared)
-        block.shared->shadow.mark_valid(own, shared - own);  // what is reserved begins as zeros
+    if (own < shared) block.shared->shadow.mark_valid(own, shared - own);  // what is reserved begins as zeros
     block.warps.resize(launch.warps_per_block);
     for (std::uint32_t i = 0; i < launch.warps_per_block; ++i) start_warp(block.warps[i], block, worker, i);
 }
