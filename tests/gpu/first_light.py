@@ -34,12 +34,12 @@ from grader.cuda.poison import poison_of
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.cuda.timing import gigabytes_per_second
 from grader.cuda.trial import HOWS, replayed
-from grader.inputs import derived_seed, draw_inputs, memory_for, poisoned
+from grader.inputs import draw_inputs, memory_for, poisoned
 from grader.puzzle import Case
 from grader.record import record
-from grader.simt.software import SoftwareGPU
 from grader.toolchain import find_toolchain
 from grader.tools import TorchLoading, default_tools
+from tests.gpu.replays import Row, problems_of, same_bits
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -148,34 +148,10 @@ class FirstLight:
             row = Row(located.label, located.part.name)
             self.found.setdefault("values", []).append(row.plain)
             with RealGPU(located.part) as gpu:
-                for case in located.part.cases():
-                    for line in self.case(gpu, located, case, row):
-                        self.problem(line)
+                built = self.builds[located.solution_path]
+                for line in problems_of(gpu, located.part, built, row, seed=SEED, bits_count=True):
+                    self.problem(line)
             self.say(f"{row.plain}")
-
-    def case(self, gpu: RealGPU, located: Located, case: Case, row: Row) -> Iterator[str]:
-        """One case; what is not as it must be, in words."""
-        part, built = located.part, self.builds[located.solution_path]
-        recording = record(built, part, case, layout=gpu.layout(case))
-        if recording.findings:
-            yield f"{part.name} {case}: {recording.findings[0]}"
-            return
-        software = SoftwareGPU(built)
-        roles = {buffer.name: buffer.role for buffer in part.buffers}
-        gpu.load(recording.plan, built.cubin)
-        row.plain["cases"] += 1
-        for run, how in enumerate(HOWS):
-            memory = memory_for(part, case, derived_seed(SEED, run), run)
-            inputs = {buffer.name: memory[buffer.name].clone() for buffer in part.buffers if buffer.is_read}
-            beside = {name: tensor.clone() for name, tensor in memory.items()}
-            replayed(gpu, part, memory, how=how, run=run)
-            seen = software.run(recording.plan, beside, roles=roles)
-            comparison = compare(part, case, inputs, memory)
-            row.add(comparison.wrong == 0, same_bits(memory["out"], beside["out"]), comparison.max_rel_error)
-            if seen.findings:
-                yield f"{part.name} {case} {how}: the software GPU says {seen.findings[0]}"
-            if comparison.wrong or not same_bits(memory["out"], beside["out"]):
-                yield f"{part.name} {case} {how}: {comparison.wrong} wrong, or other bits than the software GPU's"
 
     def survival(self) -> None:
         """A kernel that faults and one that does not end each cost one process, and a right one runs right after."""
@@ -286,25 +262,6 @@ class FirstLight:
         self.say(f"{self.found['check']} {verdict['seconds']} {ended.stderr[-1000:]}")
         if ended.returncode or verdict["timing"] is None:
             self.problem(f"grader check: exit code {ended.returncode}, {verdict['state']}, timing {verdict['timing']}")
-
-
-class Row:
-    """What the cases of one part add up to."""
-
-    def __init__(self, label: str, part: str) -> None:
-        self.plain: dict[str, Any] = {"label": label, "part": part, "cases": 0, "replays": 0, "right": 0}
-        self.plain |= {"bits_of_the_software_gpu": 0, "max_rel_error": 0.0}
-
-    def add(self, right: bool, same: bool, error: float) -> None:
-        self.plain["replays"] += 1
-        self.plain["right"] += right
-        self.plain["bits_of_the_software_gpu"] += same
-        self.plain["max_rel_error"] = max(self.plain["max_rel_error"], error)
-
-
-def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors of one type and shape hold the same bits."""
-    return torch.equal(one.view(torch.uint8), other.view(torch.uint8))
 
 
 def about(commit: str | None) -> dict[str, Any]:

@@ -24,19 +24,18 @@ import torch
 
 from grader.build import Build, build
 from grader.catalog import Located, load_catalog
-from grader.compare import compare
 from grader.cuda.bench import Bench
 from grader.cuda.session import RealGPU
 from grader.cuda.trial import HOWS, replayed
-from grader.inputs import derived_seed, memory_for
+from grader.inputs import memory_for
 from grader.puzzle import Part, call_by_name
 from grader.record import record
-from grader.simt.software import SoftwareGPU
 from grader.submission import used_sources
 from tests.gpu.attention import beside_attention
 from tests.gpu.ceilings import ceiling_of, measured
-from tests.gpu.first_light import SEED, Row, about, same_bits
+from tests.gpu.first_light import SEED, about
 from tests.gpu.matrix_products import PRODUCT_FLOORS, measured_product, product_of, teraflops
+from tests.gpu.replays import Row, problems_of, same_bits
 
 REPLAYS = 100
 # What a solution has to reach, as a share of its ceiling in the same run.
@@ -64,32 +63,6 @@ def parts_of(names: list[str]) -> list[Located]:
         puzzle, located = catalog.resolve(name, None)
         found |= {part.label: part for part in ([located] if located else puzzle.parts) if not part.part.is_host}
     return list(found.values())
-
-
-def small_cases(gpu: RealGPU, located: Located, built: Build, row: Row) -> Iterator[str]:
-    """Every small case; what is not as it must be, in words."""
-    part, software = located.part, SoftwareGPU(built)
-    roles = {buffer.name: buffer.role for buffer in part.buffers}
-    for case in part.cases():
-        recording = record(built, part, case, layout=gpu.layout(case))
-        if recording.findings:
-            yield f"{part.name} {case}: {recording.findings[0]}"
-            continue
-        gpu.load(recording.plan, built.cubin)
-        row.plain["cases"] += 1
-        for run, how in enumerate(HOWS):
-            memory = memory_for(part, case, derived_seed(SEED, run), run)
-            inputs = {buffer.name: memory[buffer.name].clone() for buffer in part.buffers if buffer.is_read}
-            beside = {name: tensor.clone() for name, tensor in memory.items()}
-            replayed(gpu, part, memory, how=how, run=run)
-            seen = software.run(recording.plan, beside, roles=roles)
-            compared = compare(part, case, inputs, memory)
-            same = all(same_bits(memory[buffer.name], beside[buffer.name]) for buffer in part.results)
-            row.add(compared.wrong == 0, same, compared.max_rel_error)
-            if seen.findings:
-                yield f"{part.name} {case} {how}: the software GPU says {seen.findings[0]}"
-            if compared.wrong:
-                yield f"{part.name} {case} {how}: {compared.wrong} wrong"
 
 
 def bench(gpu: RealGPU, located: Located, built: Build) -> tuple[dict[str, Any], list[str]]:
@@ -158,7 +131,7 @@ def apart(label: str, target: int, threads: int) -> tuple[dict[str, Any], list[s
     built = built_for(located, target)
     row = Row(located.label, located.part.name)
     with RealGPU(located.part) as gpu:
-        problems = list(small_cases(gpu, located, built, row))
+        problems = list(problems_of(gpu, located.part, built, row, seed=SEED))
         seen, more = equal_bits(gpu, located, built)
     return row.plain | seen, problems + more
 
