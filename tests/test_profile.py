@@ -191,7 +191,7 @@ def test_on_a_gpu_with_ncu_its_numbers_stand_beside_ours(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with_ncu(workspace, monkeypatch, "counts")
-    monkeypatch.setattr(run, "gpu_here", lambda _: Here("Pretended GPU", 90, None))
+    monkeypatch.setattr(run, "gpu_here", lambda _: Here("Pretended GPU", 90, None, None))
     (workspace / "own.cu").write_text(KERNEL)
     found = profiled(capsys, "1.1", "--file", "own.cu")
     assert (found["measured_on"], found["not_measured"]) == ("Pretended GPU", None)

@@ -90,8 +90,8 @@ def test_each_shape_is_timed_beside_the_file_as_it_is(
     assert found.best is not None
     assert found.best.value == 512
     assert json.loads(found.to_json())["best"] == 512
-    assert told[0] == "256 of BLOCK: 1 of 5 tried"
-    assert told[-1] == "1024 of BLOCK: 4 of 5 timed"
+    assert told[0] == "Blocks of 256 threads are tried: 1 of 5."
+    assert told[-1] == "Blocks of 1024 threads are timed: 4 of 5."
 
     print_swept(Console(highlight=False, width=120), found)
     said = capsys.readouterr().out

@@ -18,14 +18,14 @@ from grader.record.device import DEVICES, Device
 class Here:
     """The GPU's name and what to build for: its compute capability times ten. Where there is none, or none that works,
     `missing` says so in a sentence, and the rest is that of the usual target. `limits` are known of most GPUs, `facts`
-    of each that is there.
+    are what the driver says of one that is there.
     """
 
     name: str
     target: int
     limits: Device | None
-    missing: str | None = None
     facts: DeviceFacts | None = None
+    missing: str | None = None
 
 
 def gpu_here(part: Part, start: Callable[[Part], RealGPU] = RealGPU) -> Here:
@@ -35,8 +35,8 @@ def gpu_here(part: Part, start: Callable[[Part], RealGPU] = RealGPU) -> Here:
         try:
             with start(part) as gpu:
                 facts = gpu.device
-                return Here(facts.name, facts.target, DEVICES.get(facts.target), facts=facts)
+                return Here(facts.name, facts.target, DEVICES.get(facts.target), facts)
         except ReplayFailed as failed:
             why = str(failed)
     usual = DEVICES[DEFAULT_TARGET]
-    return Here(usual.name, DEFAULT_TARGET, usual, why)
+    return Here(usual.name, DEFAULT_TARGET, usual, missing=why)

@@ -29,44 +29,48 @@ _OWN, _OTHER = "yours", "other"
 
 
 @dataclass
+class Timed:
+    """Shapes with their times, where there are any; else `no_times` says why. `held_down_by` names what slowed them."""
+
+    tried: Sequence[Tried]
+    held_down_by: Sequence[str] = ()
+    no_times: str | None = None
+
+
+@dataclass
 class Contest:
-    """The races of one sweep. `start` gives a GPU of its own to each contestant; `held_down_by` names what slowed any
-    of them.
-    """
+    """The races of one sweep on `device`; `start` gives a GPU of its own to each contestant."""
 
     part: Part
+    device: DeviceFacts
     tools: Tools
     start: Callable[[Part], RealGPU]
     rule: Rule
-    held_down_by: list[str] = field(default_factory=list)
-    _own_ms: list[float] = field(default_factory=list)
+    _own_ms: list[float] = field(default_factory=list, init=False)
+    _held_down_by: list[str] = field(default_factory=list, init=False)
 
-    def timed(
-        self, tried: Sequence[Tried], own: int, device: DeviceFacts, done: Callable[[Shape], None]
-    ) -> list[Tried]:
-        """The same with times, where they are right; `own` is the value that the file has. `done` hears of each.
-
-        Raises ToolMissing where the file as it is cannot be timed.
-        """
-        count = sets_with_room(self.part, self.part.bench, device.memory_bytes)
-        if not count:
-            return [_untimed(one, sentence("sweep", "no_room")) for one in tried]
+    def held(self, tried: Sequence[Tried], own: int, done: Callable[[Shape], None]) -> Timed:
+        """The shapes that are right, timed; `own` is the value that the file has. `done` hears of each."""
+        seeds = secret_seeds()[: sets_with_room(self.part, self.part.bench, self.device.memory_bytes)]
+        if not seeds:
+            return Timed(tried, no_times=sentence("sweep", "no_room"))
         mine = next(one for one in tried if one.shape.value == own)
-        with InputSets(self.part, self.part.bench, secret_seeds(count)) as sets:
-            try:
-                with self._contestant(_OWN, mine, sets) as first:
-                    found = {id(one): self._beside(first, one, sets) for one in self._told(tried, mine, done)}
-                    if not self._own_ms:
-                        self._race([first], sets)
-            except ReplayFailed as failed:
-                raise ToolMissing(str(failed)) from failed
-        found[id(mine)] = _with_time(mine, Time(median(self._own_ms), median_interval(self._own_ms)))
-        return [found.get(id(one), one) for one in tried]
+        try:
+            with InputSets(self.part, self.part.bench, seeds) as sets, self._contestant(_OWN, mine, sets) as first:
+                found = {one.shape.value: self._beside(first, one, sets) for one in self._told(tried, own, done)}
+                if not self._own_ms:
+                    self._race([first], sets)
+        except (ReplayFailed, ToolMissing) as failed:
+            return Timed(tried, no_times=str(failed))
+        except OSError:  # the inputs are drawn into memory that is shared
+            return Timed(tried, no_times=sentence("sweep", "no_room"))
+        found[own] = _with_time(mine, Time(median(self._own_ms), median_interval(self._own_ms)))
+        return Timed([found.get(one.shape.value, one) for one in tried], self._held_down_by)
 
-    def _told(self, tried: Sequence[Tried], mine: Tried, done: Callable[[Shape], None]) -> Iterator[Tried]:
+    def _told(self, tried: Sequence[Tried], own: int, done: Callable[[Shape], None]) -> Iterator[Tried]:
         """The others that are right; `done` hears of each when the next is asked for."""
         for one in tried:
-            if one is not mine and one.shape.right:
+            if one.shape.value != own and one.shape.right:
                 yield one
                 done(one.shape)
 
@@ -88,7 +92,7 @@ class Contest:
     def _race(self, contestants: Sequence[ReplayContestant], sets: InputSets) -> Race:
         held = race(contestants, sets=len(sets), rule=self.rule, sensors=contestants[0].gpu.sensors())
         self._own_ms += held.ms(_OWN)
-        self.held_down_by += [reason for reason in held.held_down_by if reason not in self.held_down_by]
+        self._held_down_by += held.held_down_by
         return held
 
     def _contestant(self, name: str, tried: Tried, sets: InputSets) -> ReplayContestant:
@@ -108,4 +112,4 @@ def _with_time(tried: Tried, time: Time) -> Tried:
 
 
 def _untimed(tried: Tried, why: str) -> Tried:
-    return replace(tried, shape=replace(tried.shape, untimed=why)) if tried.shape.right else tried
+    return replace(tried, shape=replace(tried.shape, untimed=why))

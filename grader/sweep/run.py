@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from grader.cache import ToolMissing
 from grader.cuda.contest import Rule
 from grader.cuda.here import gpu_here
 from grader.cuda.session import RealGPU
@@ -16,7 +15,7 @@ from grader.puzzle import Part
 from grader.small_case import small_case
 from grader.submission import Submission
 from grader.sweep.choice import Choice
-from grader.sweep.contest import RULE, Contest
+from grader.sweep.contest import RULE, Contest, Timed
 from grader.sweep.shapes import Shape, Swept
 from grader.sweep.trials import Bench
 from grader.tools import Tools, TorchLoading, building_for
@@ -48,12 +47,12 @@ def sweep(
     counting = _Counting(choice, progress)
     with TemporaryDirectory(prefix="grader-sweep-") as folder:
         tried = bench.all_tried(choice, Path(folder), counting.tried)
-        contest, why = Contest(located.part, tools, start, rule), here.missing
-        try:
-            if here.facts is not None:
-                tried = contest.timed(tried, choice.constant.value, here.facts, counting.timed)
-        except ToolMissing as failed:
-            why = str(failed)
+        if here.facts is None:
+            timed = Timed(tried, no_times=here.missing)
+        else:
+            timed = Contest(located.part, here.facts, tools, start, rule).held(
+                tried, choice.constant.value, counting.timed
+            )
     return Swept(
         part=located.part.name,
         label=located.label,
@@ -63,11 +62,11 @@ def sweep(
         value=choice.constant.value,
         line=choice.constant.line,
         launch_line=choice.line,
-        shapes=tuple(one.shape for one in tried),
+        shapes=tuple(one.shape for one in timed.tried),
         checked=small_case(located.part)[1].params,
         others=choice.others,
-        slowed=slowed_by(contest.held_down_by),
-        no_times=sentence("sweep", "no_times", facts={"why": why}) if why is not None else None,
+        slowed=slowed_by(timed.held_down_by),
+        no_times=sentence("sweep", "no_times", facts={"why": timed.no_times}) if timed.no_times is not None else None,
     )
 
 
@@ -86,5 +85,5 @@ class _Counting:
 
     def _tell(self, step: str, shape: Shape) -> None:
         self._done[step] += 1
-        facts = {"value": shape.value, "name": self._choice.constant.name, "done": self._done[step]}
-        self._progress(sentence("sweep", step, facts={**facts, "all": len(self._choice.values)}))
+        facts = {"threads": shape.threads, "done": self._done[step], "all": len(self._choice.values)}
+        self._progress(sentence("sweep", step, facts=facts))
