@@ -67,10 +67,14 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 @pytest.fixture
 def no_nvcc(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: object) -> None:
-        raise ToolMissing("nvcc 13.0 is missing")
+    monkeypatch.setattr(ready, "find_toolchain", raising(ToolMissing("nvcc 13.0 is missing")))
 
-    monkeypatch.setattr(ready, "rebuilt", missing)
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    return fails
 
 
 Change = Callable[[Bundle, BundleWriter, Bundled], Bundled]
@@ -178,6 +182,29 @@ def test_without_nvcc_nobody_can_tell_and_the_values_decide(
 ) -> None:
     assert run(["time", repacked(here, larger_blocks), "--out", "results.json"]) == 0
     assert "✔ 2 ms" in capsys.readouterr().out
+
+
+def test_a_source_that_keeps_the_compiler_from_ending_is_no_way_round(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ready, "rebuilt", raising(ToolMissing("nvcc was not done after 120 s")))
+    assert run(["time", repacked(here), "--out", "results.json"]) == 1
+    assert "✘ nvcc was not done after 120 s" in capsys.readouterr().out
+
+
+def test_what_nobody_thought_of_stops_one_entry_only(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ready, "check_code", raising(ZeroDivisionError("division by zero")))
+    assert run(["time", repacked(here, most=2), "--out", "results.json"]) == 1
+    assert capsys.readouterr().out.count("✘ The grader itself failed here (ZeroDivisionError: division by zero).") == 2
+
+
+def test_a_result_that_no_import_would_take_is_not_written(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    long = repacked(here, lambda _bundle, _writer, entry: replace(entry, player_name="a" * 60))
+    assert run(["time", long, "--out", "results.json"]) == 1
+    assert "more than 40 characters" in capsys.readouterr().out
+    assert not (here / "results.json").exists()
 
 
 def test_another_nvcc_makes_other_code_and_what_it_makes_here_is_timed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,14 +16,17 @@ from grader.bundle.format import Bundled
 from grader.bundle.gpus import TARGETS, shown, targets
 from grader.bundle.plans import checked_plan, offsets
 from grader.bundle.rebuild import NotItsSource, check_code, check_plan, rebuilt
+from grader.bundle.write import Bundler
+from grader.cache import ToolMissing
 from grader.catalog import UsageError, load_catalog
 from grader.cli import run
-from grader.cuda.addresses import PLACES, Place
+from grader.cuda.addresses import ARENA_BYTES, PLACES, Place
+from grader.leaderboard.names import Player
+from grader.record.layout import MAX_BUFFERS
 from grader.record.plan import from_json
-from grader.submission import written
+from grader.submission import Submission, written
+from tests.judging import ROOT
 from tests.small_course import FILE, KERNEL, make_course
-
-Grader = Callable[..., int]
 
 
 @pytest.fixture
@@ -68,6 +71,22 @@ def test_the_targets_are_those_of_nvcc() -> None:
 
     told = subprocess.run([find_toolchain().nvcc, "--list-gpu-arch"], capture_output=True, text=True, check=True).stdout
     assert set(TARGETS) == {int(number) for number in re.findall(r"compute_(\d+)\b", told)}
+
+
+def test_the_first_place_is_what_an_h200_was_seen_to_give() -> None:
+    found = json.loads((ROOT / "results" / "h200" / "first_light.json").read_text(encoding="utf-8"))
+    assert [int(address, 16) for address in found["addresses"]] == PLACES[0].hints(4)
+
+
+def test_places_lie_apart_from_each_other_and_from_the_second_call() -> None:
+    most = MAX_BUFFERS + 1
+    layouts = [place.layout([0] * MAX_BUFFERS) for place in PLACES]
+    spans = [(hint, hint + place.between) for place in PLACES for hint in place.hints(most)]
+    spans += [(address, address + (1 << 36)) for address in layouts[0].second]
+    spans += [(layouts[0].arenas[1], layouts[0].arenas[1] + ARENA_BYTES), (layouts[0].stream, layouts[0].stream + 16)]
+    spans.sort()
+    assert all(below <= above for (_, below), (above, _) in pairwise(spans))
+    assert all(len(set(layout.shifts)) == len(layout.shifts) for layout in layouts)
 
 
 # ---- one's own files ------------------------------------------------------------------------------------------------
@@ -174,6 +193,36 @@ def test_a_mistake_is_one_sentence(
 def test_a_part_without_kernels_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bundle", "3.1", "--out", "/tmp/x.zip"]) == 2
     assert "nothing that a GPU could time" in capsys.readouterr().err
+
+
+def test_without_nvcc_one_sentence_says_how_to_get_it(
+    course: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> None:
+        raise ToolMissing("nvcc 13.0 is missing: pip install")
+
+    monkeypatch.setattr("grader.toolchain.find_toolchain", missing)
+    assert run(["bundle", "1", "--out", "x.zip"]) == 3
+    assert capsys.readouterr().err == "grader: nvcc 13.0 is missing: pip install\n"
+
+
+def test_a_machine_that_is_too_busy_for_one_file_does_not_stop_the_others(
+    course: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    honest = Bundler.add
+
+    def sometimes(self: Bundler, submission: Submission, player: Player) -> Bundled:
+        if "+ 0.f" in submission.text():
+            raise ToolMissing("nvcc was not done after 120 s")
+        return honest(self, submission, player)
+
+    monkeypatch.setattr(Bundler, "add", sometimes)
+    submitted(course, "ada", KERNEL.replace("+ b[i]", "+ b[i] + 0.f"))
+    submitted(course, "bo", KERNEL)
+    assert run(["bundle", "1", "--for", "T4", "--submissions", "../class", "--out", "x.zip"]) == 1
+    out = capsys.readouterr().out
+    assert re.search(r"✘ ada .* nvcc was not done after 120 s", out)
+    assert re.search(r"✔ bo ", out)
 
 
 # ---- a class --------------------------------------------------------------------------------------------------------

@@ -61,17 +61,22 @@ class Preparation:
     given: list[Place]
 
     def ready(self) -> Ready:
-        """What is to be replayed. Raises `NotTimed`, `BundleInvalid`, `NotItsSource` and `ReplayFailed`."""
+        """What is to be replayed.
+
+        Raises `NotTimed`, `BundleInvalid`, `NotItsSource`, `ReplayFailed`, and `ToolMissing` where nvcc is there and
+        does not come to an end: only where there is none does the bundle's own code run.
+        """
         gpu = self.stack.enter_context(RealGPU(self._part))
         compiled = self._for_target(gpu)
         path = self.folder / "kernel.cubin"
         path.write_bytes(self.bundle.read(compiled.cubin))
         module = read_cubin(path, compiled.target)
-        made = self._made_here(compiled, module, gpu)
-        if made is not None:
-            return made
-        gpu.close()
-        return self._as_it_came(compiled, module)
+        try:
+            nvcc = find_toolchain().version
+        except ToolMissing:
+            gpu.close()
+            return self._as_it_came(compiled, module)
+        return self._made_here(compiled, module, gpu, nvcc)
 
     @property
     def _part(self) -> Part:
@@ -86,24 +91,19 @@ class Preparation:
             raise NotTimed(sentence("bundle", "no_target", facts=facts))
         return found
 
-    def _made_here(self, compiled: Compiled, module: Cubin, gpu: RealGPU) -> Ready | None:
-        """What the source is compiled to and asks for here, once the bundle's cubin and plans are known to be the same;
-        None where there is no nvcc, or launchers cannot be recorded.
+    def _made_here(self, compiled: Compiled, module: Cubin, gpu: RealGPU, nvcc: str) -> Ready:
+        """What the source is compiled to and asks for here, once the bundle's cubin and plans are known to be the same.
 
         Another nvcc makes another cubin: then nothing can be said of the bundle's, and it does not run either.
         """
-        part = self._part
-        try:
-            built, nvcc = rebuilt(self.submission, compiled.target), find_toolchain().version
-            if nvcc == self.bundle.manifest.nvcc:
-                check_code(built, module.code)
-            for at in compiled.plans:
-                layout = Place(at.first, at.between).layout(offsets(part))
-                plan = checked_plan(self.bundle.read(at.plan), part, module, layout)
-                check_plan(self.submission, built, plan, layout)
-            return Ready(gpu, built, gpu.tools(default_tools()).record(built, part, part.bench), nvcc)
-        except ToolMissing:
-            return None
+        part, built = self._part, rebuilt(self.submission, compiled.target)
+        if nvcc == self.bundle.manifest.nvcc:
+            check_code(built, module.code)
+        for at in compiled.plans:
+            layout = Place(at.first, at.between).layout(offsets(part))
+            plan = checked_plan(self.bundle.read(at.plan), part, module, layout)
+            check_plan(self.submission, built, plan, layout)
+        return Ready(gpu, built, gpu.tools(default_tools()).record(built, part, part.bench), nvcc)
 
     def _as_it_came(self, compiled: Compiled, module: Cubin) -> Ready:
         """The bundle's own cubin and plan, at the first place whose addresses the GPU gives."""

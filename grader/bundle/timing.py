@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,8 @@ from grader.cuda.addresses import Place
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.explain import sentence, title
 from grader.identity import statement_hash, text_hash
-from grader.leaderboard.entry import Entry, entry_of
+from grader.leaderboard.entry import Entry, entry_from_json, entry_of
+from grader.leaderboard.fields import EntryRefused
 from grader.leaderboard.names import Player
 from grader.submission import Submission, written
 from grader.timed import TimedPart
@@ -61,7 +63,9 @@ class Timer:
                 nvcc=made.nvcc,
             )
             timing = _right(*timed.run(_SEED), made.gpu)
-            return entry_of(submission, timing, Player(entry.player_id, entry.player_name), target=made.module.target)
+            player = Player(entry.player_id, entry.player_name)
+            result = entry_of(submission, timing, player, target=made.module.target)
+            return entry_from_json(result.to_json())  # as whoever imports it will read it
 
     def known(self, bundle: Bundle, entry: Bundled, device: str, results: Sequence[Entry]) -> Entry | None:
         """The result that is there already: of this player's same source, on this GPU. Raises `NotTimed`."""
@@ -111,13 +115,18 @@ def _right(ran: Ran, timing: Timing | None, gpu: RealGPU) -> Timing:
 
 @contextlib.contextmanager
 def _told() -> Iterator[None]:
-    """Whatever is the matter with an entry becomes a sentence."""
+    """Whatever is the matter with an entry becomes a sentence: the others are to go on."""
     try:
         yield
     except BundleInvalid as invalid:
         raise NotTimed(sentence("bundle", "invalid", facts={"why": invalid})) from None
-    except (NotItsSource, ToolMissing, ReplayFailed, UsageError) as why:
+    except NotTimed:
+        raise
+    except (EntryRefused, NotItsSource, ToolMissing, ReplayFailed, UsageError) as why:
         raise NotTimed(str(why)) from None
+    except Exception as error:
+        logging.getLogger(__name__).debug("an entry of a bundle", exc_info=True)
+        raise NotTimed(sentence("bundle", "itself", facts={"why": f"{type(error).__name__}: {error}"})) from error
 
 
 def _text(content: bytes) -> str:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.bundle.gpus import DEFAULT, shown, targets
+from grader.cache import ToolMissing
 from grader.catalog import Catalog, Located, UsageError, load_catalog
+from grader.cli.progress_line import progress_line
 from grader.cli.target import own_submission, shown_path
 from grader.explain import sentence
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from grader.leaderboard.names import Player
     from grader.submission import Submission
 
-NOT_PASSED = 1
+NOT_PASSED, UNCHECKED = 1, 3
 
 
 def bundle(
@@ -41,18 +43,19 @@ def bundle(
 
     Each part is judged on the software GPU first; what does not pass stays out. No GPU is needed here.
 
-    Exit code: 0 if everything is in it, 1 if something stayed out, 2 bad usage.
+    Exit code: 0 if everything is in it, 1 if something stayed out, 2 bad usage, 3 without nvcc.
     """
     chosen = targets(gpus)
     catalog = load_catalog()
     located = _timed_parts(catalog, parts)
     _refuse_place(out)
+    nvcc = _nvcc()
     from grader.bundle.archive import BundleWriter
     from grader.bundle.write import Bundler
 
     try:
         with BundleWriter(out) as writer:
-            packing = _Packing(Bundler(writer, chosen))
+            packing = _Packing(Bundler(writer, chosen), nvcc)
             packing.pack(_of_class(catalog, submissions, located) if submissions else _own(catalog, located))
             packing.finish(out)
     except zipfile.LargeZipFile:
@@ -73,6 +76,17 @@ def _timed_parts(catalog: Catalog, names: Sequence[str]) -> list[Located]:
             raise UsageError(f"{label} has nothing that a GPU could time; `grader list` shows the other parts.")
         found |= {one.label: one for one in timed}
     return list(found.values())
+
+
+def _nvcc() -> str:
+    """The release of the nvcc that is here."""
+    from grader.toolchain import find_toolchain
+
+    try:
+        return find_toolchain().version
+    except ToolMissing as missing:
+        typer.echo(f"grader: {missing}", err=True)
+        raise typer.Exit(UNCHECKED) from None
 
 
 def _refuse_place(out: Path) -> None:
@@ -145,6 +159,7 @@ class _Packing:
     """Packs one after the other and says of each what came of it."""
 
     bundler: Bundler
+    nvcc: str
     entries: list[Bundled] = field(default_factory=list)
     left_out: int = 0
 
@@ -155,8 +170,10 @@ class _Packing:
             try:
                 if candidate.submission is None:
                     raise NotBundled(candidate.why_not)
-                self.entries.append(self.bundler.add(candidate.submission, candidate.player))
-            except NotBundled as why:
+                with progress_line() as tell:
+                    tell(f"{candidate.who}  {candidate.located.label}")
+                    self.entries.append(self.bundler.add(candidate.submission, candidate.player))
+            except (NotBundled, ToolMissing) as why:
                 self.left_out += 1
                 self._say(candidate, found=False, words=str(why))
             else:
@@ -168,13 +185,12 @@ class _Packing:
     def finish(self, out: Path) -> None:
         """The bundle, if there is anything in it."""
         from grader.bundle.format import Manifest
-        from grader.toolchain import find_toolchain
 
         facts = {"count": len(self.entries), "file": shown_path(out), "left_out": self.left_out}
         if not self.entries:
             typer.echo(sentence("bundle", "empty", facts=facts))
             return
-        self.bundler.writer.finish(Manifest(find_toolchain().version, tuple(self.entries)))
+        self.bundler.writer.finish(Manifest(self.nvcc, tuple(self.entries)))
         typer.echo(sentence("bundle", "written_one" if len(self.entries) == 1 else "written", facts=facts))
         typer.echo(sentence("bundle", "next", facts=facts))
 

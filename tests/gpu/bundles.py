@@ -104,7 +104,7 @@ def _timed(catalog: Catalog, path: Path, given: list[Place]) -> Iterator[dict[st
     with Bundle(path) as bundle:
         by_label = dict(zip(PARTS, bundle.manifest.entries, strict=True))
         yield _row(timer, bundle, by_label[WITH_RIVALS], WITH_RIVALS, "with nvcc")
-        missing = patch.object(ready, "rebuilt", side_effect=ToolMissing("as if nvcc were missing"))
+        missing = patch.object(ready, "find_toolchain", side_effect=ToolMissing("as if nvcc were missing"))
         with missing, patch.object(rivals, "rivals_of", return_value=[]):
             for label, entry in by_label.items():
                 for place in given:
