@@ -397,3 +397,27 @@ def test_a_cubin_that_leads_its_reader_round_in_circles_is_given_up(
     monkeypatch.setattr("grader.bundle.cubins._SECONDS", 0.01)
     with pytest.raises(BundleInvalid, match="its cubin cannot be read"):
         read_cubin(one[1].cubin, 90)
+
+
+# ---- and back -------------------------------------------------------------------------------------------------------
+
+
+def test_results_go_onto_the_leaderboard_where_the_bundle_was_made(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["time", repacked(here, most=2), "--out", "results.json"]) == 0
+    assert run(["leaderboard", "import", "results.json"]) == 0
+    assert run(["leaderboard", "1.1"]) == 0
+    shown = capsys.readouterr().out
+    assert all(entry.player.name in shown for entry in results())
+
+
+def test_code_that_was_timed_where_nobody_could_compare_it_is_found_out_by_the_import(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as without_nvcc:
+        without_nvcc.setattr(ready, "find_toolchain", raising(ToolMissing("nvcc 13.0 is missing")))
+        assert run(["time", repacked(here, others_code), "--out", "results.json"]) == 0
+    assert run(["leaderboard", "import", "results.json"]) == 1
+    captured = capsys.readouterr()
+    assert "Its source compiles here to other code than the one that was timed." in captured.out + captured.err
