@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.tables import ROOT, TABLES, beside_pytorch, called_in_pytorch, written
+from tests.bench.tables import ROOT, TABLES, beside_pytorch, called_in_pytorch, checked, written
 
 
 @pytest.mark.parametrize("page", sorted({page for page, *_ in TABLES}))
@@ -59,3 +59,11 @@ def test_times_stand_beside_those_of_pytorch() -> None:
 
 def test_what_pytorch_runs_is_told_once_for_all_parts_that_run_it() -> None:
     assert called_in_pytorch(TIMED).splitlines()[2:] == ["| 1.2, 2.5 | the formula |"]
+
+
+def test_a_check_is_shown_as_the_terminal_showed_it() -> None:
+    rows = [
+        {"label": "1.2", "file": "slow.cu", "text": ["slow"]},
+        {"label": "1.2", "file": "solution", "text": ["Puzzle 1", "", "  PASSED", ""]},
+    ]
+    assert checked("1.2")({"checks": rows}) == "```text\nPuzzle 1\n\n  PASSED\n```"

@@ -218,6 +218,16 @@ def called_in_pytorch(measured: Mapping[str, Any]) -> str:
     return "\n".join([*rows, *(f"| {', '.join(of)} | {what} |" for what, of in labels.items())])
 
 
+def checked(label: str) -> Table:
+    """What the terminal shows of a solution that was handed in as a learner would."""
+
+    def table(measured: Mapping[str, Any]) -> str:
+        asked = (check for check in measured["checks"] if (check["label"], check["file"]) == (label, "solution"))
+        return "\n".join(["```text", *"\n".join(next(asked)["text"]).strip("\n").splitlines(), "```"])
+
+    return table
+
+
 def _rate(part: Mapping[str, Any]) -> str:
     """What counts: bytes a second where memory bounds, operations where arithmetic does."""
     if part["bound"] == "compute":
@@ -237,6 +247,7 @@ SOLUTIONS, LATER_SOLUTIONS = "results/h200/solutions.json", "results/h200/soluti
 TRAIN_STEP = "results/h200/train_step.json"
 TIMINGS = "results/h200/timings.json"
 TABLES: tuple[tuple[str, str, str, Table], ...] = (
+    ("README.md", "a check", "results/h200/checks.json", checked("1.2")),
     ("README.md", "on an H200", TIMINGS, beside_pytorch(*_SHOWN)),
     ("docs/timings.md", "all", TIMINGS, beside_pytorch()),
     ("docs/timings.md", "called", TIMINGS, called_in_pytorch),
