@@ -5,24 +5,39 @@ PTX is assembled for each architecture, and runs on the software GPU; the cubin 
 
 from __future__ import annotations
 
+import struct
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from grader.build import build
+from grader.cache import content_key
+from grader.cuda.checksum import checksum_of, summing_ptx
 from grader.cuda.scrub import demoting_ptx, scrubbing_ptx
 from grader.cuda.variables import read_module
 from grader.record.operations import Launch, Operation, SymbolUpload
-from grader.record.plan import Plan, PlanInvalid
+from grader.record.plan import Plan, PlanBuffer, PlanInvalid
 from grader.simt.software import SoftwareGPU
 from grader.toolchain import find_toolchain
 from tests.judging import ROOT
 
 SHARED, FRAME = 8192, 64
 BLOCK = (1024, 1, 1)
+TELLING = """
+.visible .entry tell(.param .u64 out)
+{
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [out];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.global.u64 %rd2, [total];
+    st.global.u64 [%rd1], %rd2;
+    ret;
+}
+"""
 KEPT = """
 __device__ float zeros[1000];
 __device__ int five = 5;
@@ -60,19 +75,17 @@ def compiled(text: str, folder: Path, *options: str) -> Path:
 @pytest.mark.parametrize("target", [75, 80, 86, 90, 100, 120])
 def test_they_are_ptx_for_every_architecture(target: int, tmp_path: Path) -> None:
     assembled(scrubbing_ptx(1 << 10), target, tmp_path)
+    assembled(summing_ptx(), target, tmp_path)
     if target >= 80:
         assembled(demoting_ptx(), target, tmp_path)
 
 
-@pytest.fixture
-def scrubbing(tmp_path: Path) -> SoftwareGPU:
-    """A software GPU with our kernels for its module."""
-    text = scrubbing_ptx(FRAME)
-    cubin = assembled(text, 80, tmp_path)
-    any_build = build(ROOT / "solutions" / "puzzle_01_vector_add" / "1_vector_add_block.cu")
-    return SoftwareGPU(
-        replace(any_build, key=f"scrub {hash(text)}", ptx=tmp_path / "kernel.ptx", cubin=cubin, kernels={})
-    )
+def software_gpu(text: str, folder: Path) -> SoftwareGPU:
+    """One with this PTX for its module."""
+    cubin = assembled(text, 80, folder)
+    other = build(ROOT / "solutions" / "puzzle_01_vector_add" / "1_vector_add_block.cu")
+    key = f"scrub {content_key(text)}"
+    return SoftwareGPU(replace(other, key=key, ptx=folder / "kernel.ptx", cubin=cubin, kernels={}))
 
 
 def run(gpu: SoftwareGPU, operations: Sequence[Operation]) -> None:
@@ -89,10 +102,37 @@ def launch(kernel: str, blocks: int, parameters: bytes = b"", shared: int = 0) -
 
 
 def test_blocks_wait_for_each_other_and_end_however_often_and_in_whatever_grids_they_are_launched(
-    scrubbing: SoftwareGPU,
+    tmp_path: Path,
 ) -> None:
+    gpu = software_gpu(scrubbing_ptx(FRAME), tmp_path)
     both = [*launch("scrub_shared", 3, SHARED.to_bytes(4, "little"), SHARED), *launch("scrub_local", 5)]
-    run(scrubbing, both * 3)
+    run(gpu, both * 3)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1023, 5000])
+def test_a_checksum_on_the_gpu_is_that_of_all_bytes_at_their_places(size: int, tmp_path: Path) -> None:
+    gpu, key, address = software_gpu(summing_ptx() + TELLING, tmp_path), 0xFEDCBA9876543210, 1 << 40
+    content = torch.arange(size, dtype=torch.int64).mul(37).remainder(251).to(torch.uint8)
+    total = torch.zeros(1, dtype=torch.int64)
+    parameters = struct.pack("<QQQ", address, size, key)
+    operations = (
+        SymbolUpload("total", 0, bytes(8)),
+        Launch("add_up", (3, 1, 1), (256, 1, 1), 0, False, parameters, 48 << 10, 1),
+        Launch("tell", (1, 1, 1), (1, 1, 1), 0, False, struct.pack("<Q", address << 1), 48 << 10, 1),
+    )
+    buffers = (PlanBuffer("content", address, size, "in"), PlanBuffer("total", address << 1, 8, "inout"))
+    plan = Plan(gpu.build.target, "none", "0" * 64, buffers, (), 0, operations)
+    roles = {"content": "in", "total": "inout"}
+    assert gpu.run(plan, {"content": content, "total": total}, roles=roles).findings == []
+    assert int(total) % (1 << 64) == checksum_of(bytes(content.tolist()), key)
+
+
+def test_a_checksum_tells_one_byte_and_two_that_changed_places() -> None:
+    content, key = bytes(range(200)), 12345
+    swapped = bytes([content[1], content[0], *content[2:]])
+    sums = {checksum_of(each, key) for each in (content, swapped, content[:-1] + b"\0", content + b"\0", bytes(200))}
+    assert len(sums) == 5
+    assert checksum_of(content, key) != checksum_of(content, key + 1)
 
 
 # ---- a module's variables -------------------------------------------------------------------------------------------

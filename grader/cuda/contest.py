@@ -90,8 +90,8 @@ class ReplayContestant:
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """When a race ends: after `least_rounds`, as soon as each kernel's median and each comparison is known to `narrow`
-    on either side, or after `most_rounds`; and after `seconds`, if there are `fewest_rounds`. Of these and what warms
-    up before, each contestant has one lap a round.
+    on either side, or after `most_rounds`; and after `seconds` of laps, if there are `fewest_rounds`. Of these and what
+    warms up before, each contestant has one lap a round.
     """
 
     warm_up: int = 3
@@ -171,15 +171,16 @@ class _Running:
         self._sets, self._rule, self._sensors = sets, rule, sensors
         self._after_lap, self._choose, self._clock, self._pause = after_lap, choose, clock, pause
         self._pauses = list(_PAUSES)
+        self._end = 0.0
         self._race = Race(laps={contestant.name: [] for contestant in contestants})
 
     def run(self, progress: Callable[[int], None]) -> Race:
         self._load()
         for _ in range(self._rule.warm_up):
             self._round(self._choose(self._sets))
-        end, last = self._clock() + self._rule.seconds, False
+        self._end, last = self._clock() + self._rule.seconds, False
         while not last:
-            last = self._is_over(self._clock() >= end)
+            last = self._is_over(self._clock() >= self._end)
             self._note(self._choose(self._sets), last)
             progress(len(self._race.sets))
         return self._race
@@ -212,7 +213,9 @@ class _Running:
         mine, *rivals = self._contestants
         laps = {mine.name: mine.lap(number)}
         if counts:
+            begun = self._clock()
             self._after_lap(number, last)
+            self._end += self._clock() - begun  # the seconds are for laps
         for rival in rivals:
             if lap := self._lap_of(rival, functools.partial(rival.lap, number)):
                 laps[rival.name] = lap

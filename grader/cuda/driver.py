@@ -145,6 +145,12 @@ class Driver:
         )
         return ctypes.addressof(words), [block, size, words]
 
+    def read(self, address: int, size: int) -> bytes:
+        """What the device has there; for some bytes, not for gigabytes."""
+        values = ctypes.create_string_buffer(size)
+        self.call("cuMemcpyDtoH", ctypes.addressof(values), address, size)
+        return values.raw
+
     def open(self) -> None:
         """Makes the device's context current."""
         self.call("cuCtxSetCurrent", self.call("cuDevicePrimaryCtxRetain", self.device))

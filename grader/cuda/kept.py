@@ -5,11 +5,11 @@ They lie at addresses drawn by chance, which no kernel is told: one that looks f
 
 from __future__ import annotations
 
-import ctypes
 import secrets
 from collections.abc import Iterator
 from typing import Any
 
+from grader.cuda.checksum import Checksums
 from grader.cuda.driver import Driver
 from grader.cuda.memory import AddressRange
 from grader.cuda.shared_file import mapped
@@ -22,8 +22,11 @@ _FIRST, _PLACES, _APART = 1 << 44, 1 << 23, 1 << 21  # below all that is reserve
 class KeptInputs:
     """Inputs by set and name. Raises `DriverError`; OSError for a file that cannot be mapped."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, stream: Any) -> None:
         self._driver = driver
+        self._stream = stream
+        self._checksums: Checksums | None = None
+        self._sums: dict[tuple[int, str], int] = {}
         self._held: dict[tuple[int, str], AddressRange] = {}
 
     def fill(self, number: int, buffer: PlanBuffer, path: str) -> None:
@@ -38,36 +41,32 @@ class KeptInputs:
         with mapped(path, buffer.bytes) as first:
             for place, count in chunks(buffer.bytes):
                 self._driver.call("cuMemcpyHtoD", held.base + place, first + place, count)
+        self._sums[number, buffer.name] = self._checksum(held.base, buffer.bytes)
 
-    def copy(self, number: int, buffer: PlanBuffer, stream: Any) -> None:
+    def copy(self, number: int, buffer: PlanBuffer) -> None:
         """Puts an input of this set where the kernels look for it, in stream order; nothing if it was never filled."""
         held = self._held.get((number, buffer.name))
         if held is not None:
-            self._driver.call("cuMemcpyDtoDAsync", buffer.address, held.base, buffer.bytes, stream)
+            self._driver.call("cuMemcpyDtoDAsync", buffer.address, held.base, buffer.bytes, self._stream)
 
-    def address(self, number: int, buffer: PlanBuffer) -> int:
-        """Where the set has this input; 0 if it was never filled."""
+    def is_unchanged(self, number: int, buffer: PlanBuffer, *, kept: bool) -> bool:
+        """Whether an input, or what is kept of it here, still has the values that the set was filled with."""
         held = self._held.get((number, buffer.name))
-        return held.base if held is not None else 0
+        if held is None:
+            return True
+        address = held.base if kept else buffer.address
+        return self._checksum(address, buffer.bytes) == self._sums[number, buffer.name]
 
     def forget(self) -> None:
         """Gives all memory back."""
         for held in self._held.values():
             held.release()
-        self._held = {}
+        self._held, self._sums = {}, {}
 
-
-def same_bytes(driver: Driver, address: int, path: str, size: int) -> bool:
-    """Whether the device has at `address` what is in the file."""
-    if not size:
-        return True
-    chunk = ctypes.create_string_buffer(min(size, _CHUNK))
-    with mapped(path, size) as first:
-        for place, count in chunks(size):
-            driver.call("cuMemcpyDtoH", ctypes.addressof(chunk), address + place, count)
-            if ctypes.string_at(chunk, count) != ctypes.string_at(first + place, count):
-                return False
-    return True
+    def _checksum(self, address: int, size: int) -> int:
+        if self._checksums is None:
+            self._checksums = Checksums(self._driver)
+        return self._checksums.of(address, size, self._stream)
 
 
 def chunks(size: int) -> Iterator[tuple[int, int]]:

@@ -11,12 +11,11 @@ says so and ends: a context in which a kernel has faulted cannot be used again.
     {"do": "lap", "how": ..., "poison": ..., "set": 0}                    one replay, timed, everything else as new
     {"do": "read", "buffer": "out", "file": "/proc/..."}                  all values of a buffer, into the file
     {"do": "peek", "buffer": "out", "places": [...], "bytes": 4}          answered with the bytes at these elements
-    {"do": "same", "buffer": "a", "file": "/proc/...", "set": 0 | null}   whether the kept, or working, values are these
+    {"do": "unchanged", "buffer": "a", "set": 0, "kept": false}           whether an input, or its copy, is as it was
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import time
@@ -26,7 +25,7 @@ from typing import Any, BinaryIO
 
 from grader.cuda.defences import ALL, Defences
 from grader.cuda.driver import Driver, DriverError
-from grader.cuda.kept import KeptInputs, chunks, same_bytes
+from grader.cuda.kept import KeptInputs, chunks
 from grader.cuda.script import Script
 from grader.cuda.scrub import Scrubber
 from grader.cuda.shared_file import mapped
@@ -53,7 +52,7 @@ class Replay:
         self._stream = driver.call("cuStreamCreate", _NON_BLOCKING)
         self._start, self._stop = (driver.call("cuEventCreate", 0) for _ in range(2))
         self._memory: WorkingMemory | None = None
-        self._kept = KeptInputs(driver)
+        self._kept = KeptInputs(driver, self._stream)
         self._copied: int | None = None  # the set that was copied last
         self._plan: Plan | None = None
         self._cubin = b""
@@ -126,17 +125,11 @@ class Replay:
         buffer = self._buffer(name)
         if not all(0 <= place < buffer.bytes // size for place in places):
             raise PlanInvalid(f"{name} has no such elements")
-        values = ctypes.create_string_buffer(len(places) * size)
-        for at, place in enumerate(places):
-            to = ctypes.addressof(values) + at * size
-            self._driver.call("cuMemcpyDtoH", to, buffer.address + place * size, size)
-        return values.raw
+        return b"".join(self._driver.read(buffer.address + place * size, size) for place in places)
 
-    def same(self, name: str, path: str, number: int | None) -> dict[str, Any]:
-        """Whether a buffer, or what is kept of it in a set, holds the values of the file."""
-        buffer = self._buffer(name)
-        address = buffer.address if number is None else self._kept.address(number, buffer)
-        return {"same": same_bytes(self._driver, address, path, buffer.bytes)}
+    def unchanged(self, name: str, number: int, kept: bool) -> dict[str, Any]:
+        """Whether an input, or the copy that is kept of it, has the values that the set was filled with."""
+        return {"unchanged": self._kept.is_unchanged(number, self._buffer(name), kept=kept)}
 
     # ---- parts of them ------------------------------------------------------------------------------------------
 
@@ -179,7 +172,7 @@ class Replay:
         plan, memory = self._loaded()
         if self._defences.restored_inputs or self._copied != number:
             for buffer in plan.buffers:
-                self._kept.copy(number, buffer, self._stream)
+                self._kept.copy(number, buffer)
             self._copied = number
         if self._defences.poison:
             memory.poison(poison, self._stream)
@@ -259,8 +252,8 @@ def serve(replay: Replay, requests: BinaryIO, replies: BinaryIO) -> None:
                 send(replies, replay.read(name, path))
             case {"do": "peek", "buffer": str(name), "places": list(places), "bytes": int(size)}:
                 send(replies, {}, replay.peek(name, places, size))
-            case {"do": "same", "buffer": str(name), "file": str(path), "set": int() | None as number}:
-                send(replies, replay.same(name, path, number))
+            case {"do": "unchanged", "buffer": str(name), "set": int(number), "kept": bool(kept)}:
+                send(replies, replay.unchanged(name, number, kept))
             case _:
                 raise WireBroken("a request of no known kind")
 

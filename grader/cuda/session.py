@@ -7,6 +7,7 @@ and the next plan that is loaded starts another child.
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -175,9 +176,13 @@ class RealGPU:
     def read(self, results: Mapping[str, torch.Tensor]) -> None:
         """Fills contiguous CPU tensors with the values of the buffers of these names."""
         for name, tensor in results.items():
-            with SharedFile(_bytes(tensor)) as shared:
-                self._ask({"do": "read", "buffer": name, "file": shared.path}, seconds=self._copying(name))
-                tensor.copy_(shared.tensor(tensor.dtype, tuple(tensor.shape)))
+            tensor.copy_(self.taken(name, tensor.dtype, tuple(tensor.shape)))
+
+    def taken(self, name: str, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
+        """The values of a buffer, which is of this type and shape."""
+        with SharedFile(math.prod(shape) * dtype.itemsize) as shared:
+            self._ask({"do": "read", "buffer": name, "file": shared.path}, seconds=self._copying(name))
+            return shared.tensor(dtype, shape)
 
     def peek(self, name: str, places: Sequence[int], size: int) -> bytes:
         """The bytes of single elements, `size` bytes each, of a buffer."""
@@ -185,10 +190,9 @@ class RealGPU:
         with self._working() as child:
             return child.ask_bytes(asked, len(places) * size, seconds=self._seconds)
 
-    def same(self, name: str, path: str, number: int | None = None) -> bool:
-        """Whether a buffer, or what is kept of it in a set, holds the values of this file."""
-        asked = {"do": "same", "buffer": name, "file": path, "set": number}
-        return bool(self._ask(asked, seconds=self._copying(name))["same"])
+    def unchanged(self, name: str, number: int, *, kept: bool) -> bool:
+        """Whether an input, or the copy that is kept of it, has the values that this set was filled with."""
+        return bool(self._ask({"do": "unchanged", "buffer": name, "set": number, "kept": kept})["unchanged"])
 
     def time(self, how: str, poison: Mapping[str, str]) -> Times:
         """Many laps of what is loaded and filled, nothing beside it."""

@@ -10,7 +10,7 @@ from statistics import median
 
 LEAST_RUNS = 30
 MOST_RUNS = 300
-_LOOKING_MS, _APART = 0.05, 0.02  # what lies between an event and the host's look at it; how far clocks run apart
+_LOOKING_MS, _APART = 0.02, 0.02  # what lies between an event and the host's look at it; how far clocks run apart
 NARROW = 0.002  # of the median: an interval this wide is enough
 
 

@@ -63,16 +63,16 @@ class Watch:
 
     def _keep(self, number: int) -> None:
         params = self.sets.case.params
-        shaped = ((one.name, shape_of(one, params), torch_type(one, params)) for one in self.sets.part.results)
         self.results.pop(number, None)  # before there are two of them
-        self.results[number] = {name: torch.empty(shape, dtype=dtype) for name, shape, dtype in shaped}
-        self.gpu.read(self.results[number])
+        self.results[number] = {
+            buffer.name: self.gpu.taken(buffer.name, torch_type(buffer, params), shape_of(buffer, params))
+            for buffer in self.sets.part.results
+        }
 
     def _compare_inputs(self, number: int, last: bool) -> None:
-        """Those that were worked on, and, when all is over, those that were kept beside, with what they are here."""
-        paths = self.sets.paths[number]
-        read_only = (buffer.name for buffer in self.sets.part.buffers if buffer.role == "in")
-        changed = [name for name in read_only if not self.gpu.same(name, paths[name])]
-        for each, held in enumerate(self.sets.paths if last else []):
-            changed += [name for name, path in held.items() if not self.gpu.same(name, path, each)]
+        """Those that were worked on, and, when all is over, the copies of all sets, with what they were at first."""
+        inputs = [buffer for buffer in self.sets.part.buffers if buffer.is_read]
+        asked = [(buffer.name, number, False) for buffer in inputs if buffer.role == "in"]
+        asked += [(buffer.name, each, True) for buffer in inputs for each in range(len(self.sets) if last else 0)]
+        changed = [name for name, each, kept in asked if not self.gpu.unchanged(name, each, kept=kept)]
         self.changed += [name for name in dict.fromkeys(changed) if name not in self.changed]
