@@ -3,11 +3,14 @@
     with RealGPU(part) as gpu:                        session.py: the parent's side; sees no GPU itself
         recording = record(build, part, case, layout=gpu.layout(case))
         gpu.load(recording.plan, build.cubin)
-        gpu.run(memory, part, how="graph")
-        gpu.time(part)
+        gpu.fill(inputs)
+        gpu.run("graph", poison)                      one replay
+        gpu.lap(poison)                               one that is timed, on a device that remembers nothing
+        gpu.read(results)
 
-replay.py is the child: it reserves addresses, and later maps memory there; driver.py, memory.py and script.py are what
-it does it with. The two speak as grader/wire.py says; timing.py is the arithmetic on times. presence.py says, without
-importing anything, whether there may be a GPU at all. Nothing here imports torch when it is imported, and the child
-never does.
+replay.py is the child: it reserves addresses, and later maps memory there; driver.py, memory.py, working.py, kept.py
+and script.py are what it does it with, variables.py, scrub.py and checksum.py what it does around a lap. The two speak
+as grader/wire.py says. bench.py times a part: contest.py lets kernels take turns, watch.py looks at what they compute,
+pieces.py judges it, decision.py says who is faster, standing.py all that is said of it. docs/races.md tells why.
+presence.py says, without importing anything, whether there may be a GPU at all. The child never imports torch.
 """
