@@ -3,8 +3,8 @@
 It stands in the place of `grader.cuda.replay`. Its driver is a Python object with the calls that the replay makes;
 device memory is bytearrays at pretended addresses. Kernels are Python functions by name: those of `KERNELS` below, and
 of a module's `KERNELS`. What a GPU keeps from launch to launch, it keeps: variables, shared and local memory, the heap,
-lines of the L2. MODE "silent" ends before a word was said, "no_driver" finds no libcuda; `--without poison,cold_l2`
-switches these defences off (grader/cuda/defences.py).
+lines of the L2. The driver does not find a variable whose name begins with "hidden". MODE "silent" ends before a word
+was said, "no_driver" finds no libcuda; `--without poison,cold_l2` switches these defences off (grader/cuda/defences.py).
 
 The kernel `add` takes three pointers and n, as vector_add does. In it, n = 13 is an illegal address, n = 14 never ends,
 and n = 15 prints; n = 113 and n = 114 are the same illegal address and no end, but from the 17th launch on.
@@ -271,7 +271,7 @@ class PretendDriver:
     def cuModuleGetGlobal(self, _: Any, name: bytes) -> tuple[Any, ...]:
         if name in _OWN_VARIABLES:
             return Status.CUDA_SUCCESS, _OWN_VARIABLES[name], 8
-        found = self.variables.get(name.decode())
+        found = None if name.startswith(b"hidden") else self.variables.get(name.decode())
         return (Status.CUDA_SUCCESS, *found) if found else (Status.CUDA_ERROR_NOT_FOUND, 0, 0)
 
     def cuFuncGetAttribute(self, *_: Any) -> tuple[Any, ...]:

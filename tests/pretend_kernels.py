@@ -24,6 +24,10 @@ def in_variable(gpu: PretendDriver, a: int, b: int, out: int, n: int) -> None:
     _caching(gpu, a, b, out, n, gpu.variable("cache"))
 
 
+def in_hidden_variable(gpu: PretendDriver, a: int, b: int, out: int, n: int) -> None:
+    _caching(gpu, a, b, out, n, gpu.variable("hidden"))
+
+
 def in_shared(gpu: PretendDriver, a: int, b: int, out: int, n: int) -> None:
     _caching(gpu, a, b, out, n, memoryview(gpu.shared))
 
@@ -76,6 +80,7 @@ KERNELS = {
     kernel.__name__: Kernel("<QQQi", kernel)
     for kernel in (
         in_variable,
+        in_hidden_variable,
         in_shared,
         in_local,
         behind_result,

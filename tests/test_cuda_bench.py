@@ -47,6 +47,8 @@ def bench(gpu: RealGPU, cubin: Path, *, n: int = 1000, kernel: str = "add", defe
 
 def judged(kernel: str, cubin: Path, without: str = "") -> tuple[Ran, Timing]:
     """What becomes of a kernel of `pretend_kernels` with these defences off, commas between them."""
+    if "hidden" in kernel:
+        cubin.write_bytes(pretended_cubin({}, {"hidden": bytes(4096)}))
     command = (*PRETENDED, "--kernels", "tests.pretend_kernels", "--without", without)
     off = dict.fromkeys(filter(None, without.split(",")), False)
     with RealGPU(ADD, command=command) as gpu:
@@ -65,6 +67,7 @@ def is_believed(ran: Ran, timing: Timing) -> bool:
     ("kernel", "without"),
     [
         ("in_variable", "restored_globals"),
+        ("in_hidden_variable", "restored_globals"),
         ("in_shared", "scrubbed_shared"),
         ("in_local", "scrubbed_local"),
         ("behind_result", "poison"),

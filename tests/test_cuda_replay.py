@@ -179,6 +179,46 @@ def test_times_are_taken_until_they_are_narrow_and_results_are_fresh_in_the_last
     assert torch.equal(memory["out"], memory["a"] + memory["b"])
 
 
+def test_single_elements_and_whole_buffers_can_be_read(gpu: RealGPU, cubin: Path) -> None:
+    case, memory = Case(n=1000), memory_of(1000)
+    gpu.load(add_plan(gpu, case), cubin)
+    replayed(gpu, ADD, memory, how="graph")
+    assert struct.unpack("<3f", gpu.peek("out", [999, 0, 7], 4)) == (999.5, 0.5, 7.5)
+    assert torch.equal(gpu.taken("out", torch.float32, (10, 100)).flatten(), memory["out"])
+
+
+def test_a_lap_takes_the_inputs_of_its_set(gpu: RealGPU, cubin: Path) -> None:
+    gpu.load(add_plan(gpu, Case(n=4)), cubin)
+    for number in range(3):
+        gpu.fill({"a": torch.full((4,), float(number)), "b": torch.zeros(4)}, number)
+    for number in (2, 0, 1, 1):
+        lap = gpu.lap({"out": "addbfa7f"}, number)
+        assert (lap.ms, gpu.taken("out", torch.float32, (4,)).tolist()) == (2.0, [float(number)] * 4)
+        assert lap.host_ms == pytest.approx(2.0, abs=0.02)
+
+
+def test_inputs_that_were_changed_are_known_though_nobody_reads_them(gpu: RealGPU, cubin: Path) -> None:
+    addresses = gpu.layout(Case(n=4)).first
+    gpu.load(plan_of(ADD, Case(n=4), addresses, [Memset(addresses[0] + 5, 1, 1)]), cubin)
+    gpu.fill({"a": torch.ones(4), "b": torch.ones(4)})
+    gpu.lap({"out": "addbfa7f"})
+    assert [gpu.unchanged(name, 0, kept=False) for name in ("a", "b")] == [False, True]
+    assert gpu.unchanged("a", 0, kept=True)
+
+
+@pytest.mark.parametrize("places", [[1000], [-1]])
+def test_elements_that_are_not_there_cannot_be_read(gpu: RealGPU, cubin: Path, places: list[int]) -> None:
+    gpu.load(add_plan(gpu, Case(n=1000)), cubin)
+    with pytest.raises(ReplayFailed, match="no such elements"):
+        gpu.peek("out", places, 4)
+
+
+def test_a_file_that_is_not_there_is_one_sentence(gpu: RealGPU, cubin: Path) -> None:
+    gpu.load(add_plan(gpu, Case(n=4)), cubin)
+    with pytest.raises(ReplayFailed, match="has no file"):
+        gpu.fill_from({"a": "/proc/0/fd/0"}, 0)
+
+
 def test_what_a_kernel_prints_is_kept_and_is_no_answer(gpu: RealGPU, cubin: Path) -> None:
     case, memory = Case(n=15), memory_of(15)
     gpu.load(add_plan(gpu, case), cubin)
