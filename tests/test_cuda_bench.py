@@ -22,7 +22,7 @@ from grader.cuda.timing import Lap
 from grader.puzzle import Case
 from grader.trial import Ran, launches_of
 from grader.verdict import Timing
-from tests.pretend_gpu import pretended_cubin
+from tests.pretend_cubin import pretended_cubin
 from tests.test_cuda_replay import ADD, PRETENDED, add_plan
 
 QUICK = Rule(warm_up=1, least_rounds=12, seconds=2.0)

@@ -29,7 +29,8 @@ from grader.record.operations import (
     Upload,
 )
 from grader.record.plan import Plan, PlanBuffer, PlanScalar
-from tests.pretend_gpu import SYMBOL_BYTES, pretended_cubin
+from tests.pretend_cubin import pretended_cubin
+from tests.pretend_gpu import SYMBOL_BYTES
 
 PRETENDED = (sys.executable, "-m", "tests.pretend_gpu")
 TOLERANCE = Tolerance(2.0**-22, why="one rounded addition")

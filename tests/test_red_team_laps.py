@@ -21,7 +21,7 @@ from grader.record.layout import Layout
 from grader.record.operations import Allocation, Free, Launch, Operation
 from grader.record.plan import Plan, PlanBuffer, PlanScalar
 from grader.tools import Tools, default_tools
-from tests.pretend_gpu import pretended_cubin
+from tests.pretend_cubin import pretended_cubin
 from tests.red_team.attacks import attack, attacks
 from tests.red_team.building import build_with, built_alone
 from tests.red_team.careless import judged, part_named

@@ -70,7 +70,7 @@ def time_part(
     rule: Rule | None = None,
     defences: Defences = ALL,
 ) -> tuple[Ran, Timing | None]:
-    """A part's bench case; see `time_plan`."""
+    """A part's bench case; see `Bench.run`."""
     part = located.part
     bench = Bench(part, part.bench, build, recording.plan, seed, gpu, rule or Rule(), defences)
     return bench.run(rivals, progress)
