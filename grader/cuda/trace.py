@@ -44,9 +44,12 @@ def _call(build: Build, part: Part, case: Case, seed: int, device: str) -> Any:
     """The entry with its arguments, which returns when the GPU is done."""
     import torch
 
-    from grader.inputs import memory_for
+    from grader.cuda.input_sets import InputSets  # draws on the GPU, where there is one
+    from grader.inputs import poisoned
 
-    memory = {name: tensor.to(device) for name, tensor in memory_for(part, case, seed, 0).items()}
+    with InputSets(part, case, [seed]) as sets:
+        memory = {name: tensor.to(device) for name, tensor in sets[0].items()}
+    memory |= {one.name: poisoned(one, case).to(device) for one in part.buffers if not one.is_read}
     entry = load_entry(build, part)
     arguments = [memory[param.name] if isinstance(param, Buffer) else case.params[param.name] for param in part.params]
 
