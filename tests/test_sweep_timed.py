@@ -93,6 +93,12 @@ def test_each_shape_is_timed_beside_the_file_as_it_is(
     assert told[0] == "Blocks of 256 threads are tried: 1 of 5."
     assert told[-1] == "Blocks of 1024 threads are timed: 4 of 5."
 
+    print_swept(Console(highlight=False, width=60), found)
+    narrow = capsys.readouterr().out.split("\n\n")[2].splitlines()
+    (row,) = [row for row in narrow if row.split()[:1] == ["64"]]
+    assert row.split()[-2:] == ["0.500×", "slower"]
+    assert max(map(len, narrow)) <= 60
+
     print_swept(Console(highlight=False, width=120), found)
     said = capsys.readouterr().out
     assert "Fastest: BLOCK = 512, 2.000 × as fast as the file (2.000 to 2.000)." in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -12,6 +13,8 @@ from grader.explain import sentence
 from grader.sweep.shapes import Shape, Swept
 
 _WORDS = ("limited_by", "decision")  # columns
+_FIRST_TO_GO = ("limited_by", "registers", "shared", "resident", "occupancy")
+_GAP = 2
 _STYLES = {"faster": "green", "slower": "dim", "tie": ""}
 
 
@@ -25,7 +28,7 @@ def print_swept(console: Console, swept: Swept) -> None:
     console.print()
     right = [shape for shape in swept.shapes if shape.right]
     if right:
-        console.print(_table(swept, right))
+        console.print(_table(swept, right, console.width))
         console.print()
     for said in _refusals(swept):
         _put(console, said)
@@ -84,20 +87,31 @@ def _fastest(swept: Swept) -> str:
 # ---- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _table(swept: Swept, shapes: Sequence[Shape]) -> Table:
-    table = Table(box=None, header_style="bold")
-    columns = [(name, cell) for name, cell in _COLUMNS.items() if any(map(cell, shapes))]
+def _table(swept: Swept, shapes: Sequence[Shape], width: int) -> Table:
+    """A row a shape; where the terminal is narrow, without the columns that say least."""
+    columns = {name: [cell(shape) for shape in shapes] for name, cell in _COLUMNS.items()}
     if all(shape.value == shape.threads for shape in shapes):
-        columns = [column for column in columns if column[0] != "value"]
+        del columns["value"]
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    for name in _FIRST_TO_GO:
+        if 1 + sum(_GAP + _narrowest(name, cells) for name, cells in columns.items()) > width:
+            columns.pop(name, None)
+    table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("")
-    for name, _ in columns:
-        table.add_column(_say(name), justify="left" if name in _WORDS else "right", overflow="fold")
-    for shape in shapes:
+    for name, cells in columns.items():
+        justify: Literal["left", "right"] = "left" if name in _WORDS else "right"
+        table.add_column(_say(name), justify=justify, min_width=_narrowest(name, cells))
+    for place, shape in enumerate(shapes):
         own = shape.value == swept.value
         decision = shape.time.decision if shape.time is not None else None
         style = "bold" if own else _STYLES.get(decision or "", "")
-        table.add_row("▶" if own else "", *(cell(shape) for _, cell in columns), style=style)
+        table.add_row("▶" if own else "", *(cells[place] for cells in columns.values()), style=style)
     return table
+
+
+def _narrowest(name: str, cells: Sequence[str]) -> int:
+    """Columns that a column of the table needs: a heading may be broken between its words."""
+    return max(map(len, [*_say(name).split(), *cells]))
 
 
 def _block(shape: Shape) -> str:
