@@ -140,6 +140,11 @@ def test_a_block_that_is_worked_out_has_no_constant(text: str, block: tuple[int,
         chosen(text, block)
 
 
+def test_what_is_worked_out_is_shown_as_it_is_written() -> None:
+    with pytest.raises(NothingToSweep, match=r"line 1 \(std::min\(warps, 32\) \* 32, 128 threads at full size\)"):
+        chosen("k<<<g, std::min(warps,\n        32) * 32>>>(x);", (128, 1, 1))
+
+
 def test_a_comment_and_a_string_launch_nothing() -> None:
     with pytest.raises(NothingToSweep, match="line 3 is written in a way"):
         choose(Source('// k<<<g, 256>>>(x);\nconst char* s = "k<<<g, 256>>>";\nlaunch();\n'), 3, (256, 1, 1))

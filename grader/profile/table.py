@@ -16,6 +16,7 @@ from grader.report.excerpt import visible
 _SECTORS, _WAVEFRONTS = "memory_l2_theoretical_sectors_global", "memory_l1_wavefronts_shared"
 _NARROWEST, _GAP = 24, 2  # columns of the source, and between two
 _WIDEST = 200
+_FIRST_TO_GO = ("instructions", "lanes")
 
 
 def print_profiled(console: Console, profiled: Profiled) -> None:
@@ -69,7 +70,7 @@ def _excess(name: str) -> Callable[[LineCounts], str]:
 
 
 _COLUMNS: tuple[tuple[str, Callable[[LineCounts], str]], ...] = (
-    ("warp_instructions", _count(INSTRUCTIONS)),
+    ("instructions", _count(INSTRUCTIONS)),
     ("lanes", _lanes),
     ("sectors", _count(_SECTORS)),
     ("excess", _excess(_SECTORS)),
@@ -79,25 +80,34 @@ _COLUMNS: tuple[tuple[str, Callable[[LineCounts], str]], ...] = (
 
 
 def _line_table(lines: Sequence[LineCounts], width: int) -> Table:
-    """The source has the columns that the numbers leave, and is cut where it is longer."""
-    columns = [(_say(name), [cell(line) for line in lines]) for name, cell in _COLUMNS]
-    columns = [(name, cells) for name, cells in columns if any(cells)]
-    numbers = [str(line.line or "") for line in lines]
-    taken = sum(_GAP + max(map(len, (name, *cells))) for name, cells in [*columns, (_say("line"), numbers)])
+    """The source has the columns that the numbers leave, and is cut where it is longer; instructions go where it would
+    be cut too short.
+    """
+    columns = [("line", [str(line.line or "") for line in lines])]
+    columns += [(name, cells) for name, cell in _COLUMNS if any(cells := [cell(line) for line in lines])]
+    if _NARROWEST + _taken(columns) > width:
+        columns = [(name, cells) for name, cells in columns if name not in _FIRST_TO_GO]
+    (_, numbers), *counts = columns
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column(_say("line"), justify="right", style="dim", no_wrap=True)
-    table.add_column(_say("source"), no_wrap=True, overflow="ellipsis", width=max(width - taken, _NARROWEST))
-    for name, _ in columns:
-        table.add_column(name, justify="right", no_wrap=True)
+    source = max(width - _taken(columns), _NARROWEST)
+    table.add_column(_say("source"), no_wrap=True, overflow="ellipsis", width=source)
+    for name, _ in counts:
+        table.add_column(_say(name), justify="right", no_wrap=True)
     texts = textwrap.dedent("\n".join(visible(line.text) for line in lines)).split("\n")
     for place, (line, text) in enumerate(zip(lines, texts, strict=True)):
-        cells = (_cell(name, cells[place]) for name, cells in columns)
-        table.add_row(numbers[place], Text(text if line.line else _say("elsewhere")), *cells)
+        shown = Text(text if line.line else _say("elsewhere"))
+        table.add_row(numbers[place], shown, *(_cell(name, cells[place]) for name, cells in counts))
     return table
 
 
+def _taken(columns: Sequence[tuple[str, Sequence[str]]]) -> int:
+    """What these take of a line, with the gaps."""
+    return sum(_GAP + max(map(len, (_say(name), *cells))) for name, cells in columns)
+
+
 def _cell(name: str, text: str) -> Text:
-    return Text(text, style="yellow" if name == _say("excess") and text not in ("", "0") else "")
+    return Text(text, style="yellow" if name == "excess" and text not in ("", "0") else "")
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def choose(source: Source, line: int, block: Triple, name: str | None = None) ->
     swept = {constant: _values(source, said, block, constant) for constant in source.constants_of(said)}
     swept = {constant: values for constant, values in swept.items() if len(values) > 1}
     if not swept:
-        raise NothingToSweep(_say("no_constant", line=said.line, block=said.text(), threads=math.prod(block)))
+        raise NothingToSweep(_say("no_constant", line=said.line, block=said.text, threads=math.prod(block)))
     if name is not None and name not in {constant.name for constant in swept}:
         known = ", ".join(constant.name for constant in swept if constant.name)
         raise UsageError(_say("no_such_constant" if known else "no_named_constant", name=name, known=known))

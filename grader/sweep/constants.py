@@ -45,15 +45,14 @@ class _Definition:
 
 @dataclass(frozen=True)
 class Block:
-    """What a launch says of its block: an expression a dimension, at most three."""
+    """What a launch says of its block, at `line` and `start` of the source: an expression a dimension, at most three,
+    and `text`, as it is written.
+    """
 
     line: int
     start: int
     dimensions: tuple[tuple[Token, ...], ...]
-
-    def text(self) -> str:
-        """As it is written, blanks apart."""
-        return " x ".join(" ".join(token.text for token in one) for one in self.dimensions)
+    text: str
 
 
 class Source:
@@ -84,11 +83,11 @@ class Source:
                 yield self._block(code[name], parts[_BLOCK_OF_LAUNCH])
 
     def _block(self, launch: Token, expression: tuple[Token, ...]) -> Block:
-        start = launch.start
-        if len(expression) == 1 and (defined := self._defined(expression[0].text, start)) is not None:
+        text = self.text[expression[0].start : expression[-1].end]
+        if len(expression) == 1 and (defined := self._defined(expression[0].text, launch.start)) is not None:
             expression = defined.expression if _is_dim3(defined.expression) else expression
         inside = _split(expression, 2, len(expression) - 1) if _is_dim3(expression) else [expression]
-        return Block(self._line(start), start, tuple(inside))
+        return Block(self._line(launch.start), launch.start, tuple(inside), " ".join(text.split()))
 
     # ---- what they are made of --------------------------------------------------------------------------------------
 
