@@ -25,6 +25,9 @@ class CPU:
         if mode == "absent":
             raise Refused("No CUDA here.")
 
+    def give_back(self) -> None:
+        """There is none to give."""
+
     def captured(self, run: Run) -> Run | None:
         import torch
 
@@ -40,7 +43,7 @@ class CPU:
 
 
 def main() -> int:
-    mode = sys.argv[1] if len(sys.argv) > 1 else ""
+    mode = next((argument for argument in sys.argv[1:] if not argument.startswith("--")), "")
     if mode == "compiled":
         import torch
 

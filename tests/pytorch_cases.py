@@ -19,14 +19,16 @@ def ordinary_cases(part: Part) -> Iterator[Case]:
     """Cases of every group with usual inputs, nothing of size 0, rows with a variance, and no query without keys."""
     for case in part.cases():
         sizes = {name: value for name, value in case.params.items() if name not in _SWITCHES}
-        if not case.inputs and all(sizes.values()) and sizes.get("cols") != 1 and not _is_odd_mask(part, case):
+        if not case.inputs and all(sizes.values()) and sizes.get("cols") != 1 and _is_for_attention(part, case):
             yield case
 
 
-def _is_odd_mask(part: Part, case: Case) -> bool:
-    """Whether a query sees no key, or the mask on PyTorch's way back, from the top left, is another than the part's."""
-    ahead = case.params.get("q_len", 0) - case.params.get("k_len", 0)
-    return bool(case.params.get("causal")) and (ahead > 0 or (ahead < 0 and part.name == "flash_attention_backward"))
+def _is_for_attention(part: Part, case: Case) -> bool:
+    """Whether each query sees a key. PyTorch's way back has its mask from the top left, and wants heads in eights."""
+    ahead = case.params.get("q_len", 0) - case.params.get("k_len", 0) if case.params.get("causal") else 0
+    if part.name == "flash_attention_backward":
+        return ahead == 0 and case.params["d"] % 8 == 0
+    return ahead <= 0
 
 
 def given_by_pytorch(part: Part, case: Case, inputs: Tensors) -> dict[str, torch.Tensor | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from grader.cuda import pytorch_child
 from grader.cuda.pytorch_child import Prepared, Refused, Run, of_part, of_product
 from grader.inputs import draw_inputs
 from grader.puzzle import Case
+from grader.wire import send
 from tests.conftest import SEED
 from tests.judging import ROOT
 
@@ -26,6 +28,10 @@ class Watched:
 
     def __init__(self) -> None:
         self.runs: list[object] = []
+        self.given_back = 0
+
+    def give_back(self) -> None:
+        self.given_back += 1
 
     def captured(self, run: Run) -> Run | None:
         def replay() -> None:
@@ -124,6 +130,18 @@ def test_a_part_without_anything_of_pytorch_is_refused_in_a_sentence(tmp_path: A
     located = PARTS["3.1"]
     with pytest.raises(Refused, match="PyTorch has nothing like bank_answers"):
         of_part(Watched(), str(located.puzzle.directory), located.part.name, {}, [{}], False)
+
+
+def test_what_ran_before_makes_room_for_what_is_asked_next() -> None:
+    device, replies = Watched(), io.BytesIO()
+    requests = io.BytesIO()
+    for size in (16, 32):
+        send(requests, {"do": "product", "dtype": "float32", "size": size})
+        send(requests, {"do": "lap", "inputs": 0})
+    requests.seek(0)
+    pytorch_child.serve(lambda: device, requests, replies)
+    assert [getattr(run, "shape", None) for run in device.runs] == [(16, 16), (32, 32)]
+    assert device.given_back == 1
 
 
 def test_a_product_is_square_and_of_the_type_asked_for() -> None:

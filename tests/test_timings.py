@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from grader.catalog import Located, load_catalog
-from grader.cuda import pytorch_rival, rivals
+from grader.cuda import rivals
 from grader.cuda.child import ReplayFailed
 from grader.cuda.contest import Rule
 from grader.cuda.driver import DeviceFacts
@@ -22,7 +22,7 @@ from grader.puzzle import Case
 from tests.gpu import timed_group, timings
 from tests.gpu.pytorch_ready import arguments, made_ready
 from tests.gpu.solutions import parts_of
-from tests.gpu.timed_group import PLACES, Group, Imported, groups_of
+from tests.gpu.timed_group import PLACES, Group, Kept, PyTorch, groups_of
 from tests.judging import ROOT
 from tests.test_limits import H200
 
@@ -36,21 +36,31 @@ def small(label: str, n: int = 4096) -> Located:
     return dataclasses.replace(located, part=dataclasses.replace(located.part, bench=Case(n=n)))
 
 
+class EagerAlone(PyTorch):
+    """PyTorch without the processes that compile and multiply, which are not asked anything here."""
+
+    def __init__(self) -> None:
+        self.eager = self.compiled = self.product = Kept()
+
+
 @pytest.fixture
-def imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Imported]:
-    monkeypatch.setattr(rivals, "RealGPU", functools.partial(RealGPU, command=PRETENDED))
-    monkeypatch.setattr(timings, "RealGPU", functools.partial(RealGPU, command=PRETENDED))
+def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (rivals, timings, timed_group):
+        monkeypatch.setattr(module, "RealGPU", functools.partial(RealGPU, command=PRETENDED))
     monkeypatch.setattr(timed_group, "RULE", Rule(warm_up=0, least_rounds=8, seconds=2.0))
     monkeypatch.setattr(timed_group, "COMMAND", TORCH)
-    monkeypatch.setattr(pytorch_rival, "COMMAND", TORCH)
-    monkeypatch.setattr(timings, "Imported", functools.partial(Imported, 0))
-    found = Imported(0)
+    monkeypatch.setattr(timings, "PyTorch", EagerAlone)
+
+
+@pytest.fixture
+def pytorch(pretended: None) -> Iterator[PyTorch]:
+    found = EagerAlone()
     yield found
-    found.close()
+    found.end()
 
 
-def raced(parts: Sequence[Located], device: DeviceFacts, imported: Imported) -> Group:
-    group = Group(parts, device, imported, compiled=False)
+def raced(parts: Sequence[Located], device: DeviceFacts, pytorch: PyTorch) -> Group:
+    group = Group(parts, device, pytorch, compiled=False)
     for step in (group.prepare, group.race, group.finish, group.close):
         step()
     return group
@@ -70,8 +80,8 @@ def test_parts_that_ask_for_the_same_run_in_one_race() -> None:
     ]
 
 
-def test_a_row_holds_the_solution_beside_its_rivals(imported: Imported) -> None:
-    group = raced([small("1.2"), small("1.3")], UNKNOWN, imported)
+def test_a_row_holds_the_solution_beside_its_rivals(pytorch: PyTorch) -> None:
+    group = raced([small("1.2"), small("1.3")], UNKNOWN, pytorch)
     assert group.problems == []
     assert [row["label"] for row in group.rows] == ["1.2", "1.3"]
     for row in group.rows:
@@ -81,33 +91,35 @@ def test_a_row_holds_the_solution_beside_its_rivals(imported: Imported) -> None:
         json.dumps(row)
 
 
-def test_what_cannot_be_true_is_a_problem_whoever_it_is_of(imported: Imported) -> None:
+def test_what_cannot_be_true_is_a_problem_whoever_it_is_of(pytorch: PyTorch) -> None:
     slow = dataclasses.replace(H200, memory_khz=1)
-    problems = raced([small("1.2")], slow, imported).problems
+    problems = raced([small("1.2")], slow, pytorch).problems
     assert [problem.partition(":")[0] for problem in problems] == ["1.2, 1.2", "1.2, pytorch", "1.2, ceiling"]
     assert all("ms cannot be" in problem for problem in problems)
 
 
 def test_a_rival_that_fails_is_named_and_a_solution_that_fails_is_a_problem(
-    imported: Imported, monkeypatch: pytest.MonkeyPatch
+    pytorch: PyTorch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timed_group, "COMMAND", (*TORCH, "crowded"))
-    group = raced([small("1.2"), small("1.5")], UNKNOWN, imported)
+    pytorch.eager = Kept()
+    group = raced([small("1.2"), small("1.5")], UNKNOWN, pytorch)
+    pytorch.eager.end()
     (row,) = group.rows
     assert row["label"] == "1.2"
     assert row["left_out"] == {"pytorch": "The GPU has not enough free memory for this case."}
     assert [problem.partition(":")[0] for problem in group.problems] == ["1.5"]  # the pretended GPU lacks its kernel
 
 
-def test_values_of_the_last_laps_are_judged(imported: Imported) -> None:
+def test_values_of_the_last_laps_are_judged(pytorch: PyTorch) -> None:
     doubled = dataclasses.replace(small("1.2").part, reference=lambda a, b: 2 * a + b, pytorch=None)
-    group = raced([dataclasses.replace(small("1.2"), part=doubled)], UNKNOWN, imported)
+    group = raced([dataclasses.replace(small("1.2"), part=doubled)], UNKNOWN, pytorch)
     assert group.problems == [f"1.2: {group.rows[0]['wrong']} wrong of {PLACES}"]
     assert group.rows[0]["wrong"] > PLACES // 2
 
 
 @pytest.fixture
-def script(imported: Imported, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Script:
+def script(pretended: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Script:
     return Script(monkeypatch, tmp_path / "timings.json")
 
 
@@ -177,6 +189,20 @@ def test_where_pytorch_errs_it_is_a_problem() -> None:
         "1.2: PyTorch errs by 1.5 of what is allowed",
         "1.3: RuntimeError: no",
     ]
+
+
+def test_a_process_of_pytorch_stays_until_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timed_group, "COMMAND", TORCH)
+    kept, product = Kept(), {"do": "product", "dtype": "float32", "size": 8}
+    first = kept._child
+    for _ in range(2):
+        assert kept.ask(product, seconds=60) == {"captured": True}
+        kept.close()
+    assert kept._child is first
+    with pytest.raises(ReplayFailed, match="no known kind"):
+        kept.ask({"do": "nothing"}, seconds=60)
+    assert kept.ask(product, seconds=60) == {"captured": True}
+    kept.end()
 
 
 def test_inputs_for_the_compiler_have_the_shapes_of_the_case() -> None:

@@ -13,6 +13,8 @@ graph. Where PyTorch cannot capture a function, it is called. Single precision i
 from __future__ import annotations
 
 import functools
+import gc
+import importlib
 import os
 import sys
 import time
@@ -40,6 +42,9 @@ class Device(Protocol):
 
     place: str
 
+    def give_back(self) -> None:
+        """Frees the memory that nothing holds any more."""
+
     def captured(self, run: Run) -> Run | None:
         """A replay of what `run` does, made ready; None where it cannot be captured."""
 
@@ -64,6 +69,10 @@ class CUDA:
         size = max(_FLUSH_BYTES, 4 * self._cuda.get_device_properties(0).L2_cache_size)
         self._flush = torch.empty(size, dtype=torch.uint8, device=self.place)
         self._start, self._stop = (self._cuda.Event(enable_timing=True) for _ in range(2))
+
+    def give_back(self) -> None:
+        gc.collect()
+        self._cuda.empty_cache()
 
     def captured(self, run: Run) -> Run | None:
         cuda = self._cuda
@@ -170,6 +179,14 @@ def _from_file(path: str, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.T
 def serve(make: Callable[[], Device], requests: BinaryIO, replies: BinaryIO) -> None:
     """Answers until the other side is gone. The device is made when it is wanted: till then others may be timed."""
     device, prepared = functools.cache(make), None
+
+    def emptied() -> Device:
+        nonlocal prepared
+        if prepared is not None:
+            prepared = None
+            device().give_back()
+        return device()
+
     while True:
         try:
             message, _ = receive(requests)
@@ -177,10 +194,10 @@ def serve(make: Callable[[], Device], requests: BinaryIO, replies: BinaryIO) -> 
             return
         match message:
             case {"do": "part", "folder": str(folder), "part": str(name), "params": dict(params), "sets": list(sets)}:
-                prepared = of_part(device(), folder, name, params, sets, bool(message.get("compiled")))
+                prepared = of_part(emptied(), folder, name, params, sets, bool(message.get("compiled")))
                 send(replies, {"captured": prepared.captured})
             case {"do": "product", "dtype": str(dtype), "size": int(size)}:
-                prepared = of_product(device(), dtype, size)
+                prepared = of_product(emptied(), dtype, size)
                 send(replies, {"captured": prepared.captured})
             case {"do": "lap", "inputs": int(number)} if prepared is not None:
                 ms, host_ms = prepared.lap(number)
@@ -197,6 +214,8 @@ def main(make: Callable[[], Device] = CUDA) -> int:
         try:
             import torch
 
+            if "--compiled" in sys.argv:
+                importlib.import_module("torch._inductor.compile_fx")
             torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
             serve(make, sys.stdin.buffer, replies)
         except WireBroken:

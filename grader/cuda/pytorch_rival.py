@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from grader.catalog import Located
 from grader.cuda.child import Child
@@ -18,10 +18,19 @@ from grader.explain import sentence
 from grader.puzzle import Case
 
 COMMAND = (sys.executable, "-m", "grader.cuda.pytorch_child")
+WITH_COMPILER = "--compiled"  # behind it: imports the compiler at once, which takes seconds too
 _START_SECONDS = 120.0  # with torch's import on a cold machine, and the first call of a library
 _COMPILE_SECONDS = 300.0
 _LAP_SECONDS = 20.0
 _STEP = 256  # sizes of the products of matrices are multiples of it
+
+
+class Process(Protocol):
+    """PyTorch's process, as `Child` is one."""
+
+    def ask(self, message: Mapping[str, Any], *, seconds: float) -> dict[str, Any]: ...
+
+    def close(self) -> None: ...
 
 
 class PyTorchContestant:
@@ -37,13 +46,13 @@ class PyTorchContestant:
         load: Mapping[str, Any],
         *,
         seconds: float = _START_SECONDS,
-        child: Child | None = None,
+        child: Process | None = None,
     ) -> None:
         self.name = name
         self.what = what
         self._load = load
         self._seconds = seconds
-        self._child = child or Child(COMMAND)
+        self._child: Process = child or Child(COMMAND)
         self._is_loaded = False
 
     def __enter__(self) -> PyTorchContestant:
@@ -70,7 +79,7 @@ class PyTorchContestant:
 class ProductContestant(PyTorchContestant):
     """A square product of matrices of about as many operations as a case has: its time as if it were as many."""
 
-    def __init__(self, name: str, dtype: str, flops: int, child: Child | None = None) -> None:
+    def __init__(self, name: str, dtype: str, flops: int, child: Process | None = None) -> None:
         size = max(round((flops / 2) ** (1 / 3) / _STEP), 1) * _STEP
         what = sentence("rivals", "product", facts={"dtype": dtype, "size": f"{size:,}"})
         super().__init__(name, what, {"do": "product", "dtype": dtype, "size": size}, child=child)
@@ -82,7 +91,7 @@ class ProductContestant(PyTorchContestant):
 
 
 def pytorch_of(
-    located: Located, case: Case, sets: InputSets, *, compiled: bool = False, child: Child | None = None
+    located: Located, case: Case, sets: InputSets, *, compiled: bool = False, child: Process | None = None
 ) -> PyTorchContestant:
     """What the part has for PyTorch, as it is or through torch.compile; there is something."""
     function = located.part.in_pytorch
@@ -92,4 +101,5 @@ def pytorch_of(
     load = {"do": "part", "folder": str(located.puzzle.directory), "part": located.part.name, "compiled": compiled}
     load |= {"params": dict(case.params), "sets": sets.paths}
     seconds = _COMPILE_SECONDS if compiled else _START_SECONDS
+    child = child or Child((*COMMAND, WITH_COMPILER) if compiled else COMMAND)
     return PyTorchContestant(name, what, load, seconds=seconds, child=child)

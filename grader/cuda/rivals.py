@@ -14,12 +14,12 @@ from grader.build import BuildFailed
 from grader.cache import ToolMissing
 from grader.catalog import Located, UsageError
 from grader.cuda.ceilings import SOURCE, ceiling_of
-from grader.cuda.child import Child, ReplayFailed
+from grader.cuda.child import ReplayFailed
 from grader.cuda.contest import Contestant, ReplayContestant
 from grader.cuda.driver import DeviceFacts
 from grader.cuda.input_sets import InputSets
 from grader.cuda.limits import bound_of, bytes_read, bytes_written
-from grader.cuda.pytorch_rival import ProductContestant, pytorch_of
+from grader.cuda.pytorch_rival import Process, ProductContestant, pytorch_of
 from grader.cuda.session import RealGPU
 from grader.cuda.timing import Lap
 from grader.explain import sentence
@@ -54,18 +54,23 @@ def rivals_of(
     return [*found, ceiling_beside(located.part, case, sets=len(sets), device=device, tools=tools)]
 
 
-def solution_of(located: Located, sets: InputSets, tools: Tools, *, name: str = "reference") -> Contestant:
-    """The course's own, with the parts that it builds on, on a GPU of its own."""
+def solution_of(
+    located: Located, sets: InputSets, tools: Tools, *, name: str = "reference", gpu: RealGPU | None = None
+) -> Contestant:
+    """The course's own, with the parts that it builds on, in a process of its own: that of `gpu`, or one that starts
+    with the first lap.
+    """
     what = sentence("rivals", "reference")
 
     def made() -> Contestant:
-        return _replayed(name, what, located.part, located.solution_path, used_sources(located), sets, tools)
+        started = gpu or RealGPU(located.part)
+        return _replayed(name, what, started, located.part, located.solution_path, used_sources(located), sets, tools)
 
     return Later(name, what, made)
 
 
 def ceiling_beside(
-    part: Part, case: Case, *, sets: int, device: DeviceFacts, tools: Tools, child: Child | None = None
+    part: Part, case: Case, *, sets: int, device: DeviceFacts, tools: Tools, child: Process | None = None
 ) -> Contestant:
     """The best that the GPU gives of what bounds the case: a streaming kernel, or PyTorch's product of matrices.
 
@@ -80,7 +85,7 @@ def ceiling_beside(
 
     def made() -> Contestant:
         nothing = InputSets(ceiling.part, ceiling.case, [0] * sets)
-        return _replayed("ceiling", what, ceiling.part, SOURCE, (), nothing, tools)
+        return _replayed("ceiling", what, RealGPU(ceiling.part), ceiling.part, SOURCE, (), nothing, tools)
 
     what = sentence("rivals", "stream", facts=facts)
     return Later("ceiling", what, made)
@@ -117,10 +122,16 @@ class Later:
 
 
 def _replayed(
-    name: str, what: str, part: Part, source: Path, uses: Sequence[Companion], sets: InputSets, tools: Tools
+    name: str,
+    what: str,
+    gpu: RealGPU,
+    part: Part,
+    source: Path,
+    uses: Sequence[Companion],
+    sets: InputSets,
+    tools: Tools,
 ) -> Contestant:
-    """The entry in `source`, recorded for a GPU of its own."""
-    gpu = RealGPU(part)
+    """The entry in `source`, recorded for this GPU, which is closed with it."""
     try:
         own = gpu.tools(tools)
         built = own.build(source, uses)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,18 +21,18 @@ from grader.cuda.decision import compared
 from grader.cuda.driver import DeviceFacts
 from grader.cuda.input_sets import InputSets, secret_seeds
 from grader.cuda.limits import bound_of, past_the_peak
-from grader.cuda.pytorch_rival import COMMAND, pytorch_of
+from grader.cuda.pytorch_rival import COMMAND, WITH_COMPILER, pytorch_of
 from grader.cuda.rivals import Later, ceiling_beside, solution_of
 from grader.cuda.sensors import Sensors
+from grader.cuda.session import RealGPU
 from grader.cuda.timing import clocks_disagree, gigabytes_per_second, median_interval, teraflops_per_second
 from grader.inputs import torch_type
 from grader.puzzle import Work, call_by_name, element_count
 from grader.tools import default_tools
 
-RULE = Rule(warm_up=1, fewest_rounds=5, least_rounds=20, most_rounds=100, seconds=1.0)
+RULE = Rule(warm_up=1, fewest_rounds=5, least_rounds=20, most_rounds=30, seconds=1.0)
 PLACES = 256  # of each result, in the last lap, that are judged
 RIVALS = ("pytorch", "compiled", "ceiling")
-_IMPORTED = 3  # processes of PyTorch that stand ready
 
 Row = dict[str, Any]
 Looks = dict[str, tuple[list[int], torch.Tensor]]
@@ -55,19 +54,39 @@ def _asked(one: Located) -> tuple[Any, ...]:
     return one.part.params, one.part.bench, one.part.in_pytorch
 
 
-class Imported:
-    """Processes that have imported PyTorch and wait to be told what to run; the GPU has not seen them yet."""
+class Kept:
+    """A process of PyTorch that stays from race to race; where it has failed, another one takes its place."""
 
-    def __init__(self, count: int = _IMPORTED) -> None:
-        self._waiting = deque(Child(COMMAND) for _ in range(count))
+    def __init__(self, *options: str) -> None:
+        self._command = (*COMMAND, *options)
+        self._child: Child | None = Child(self._command)
 
-    def take(self) -> Child:
-        self._waiting.append(Child(COMMAND))
-        return self._waiting.popleft()
+    def ask(self, message: Mapping[str, Any], *, seconds: float) -> Row:
+        self._child = self._child or Child(self._command)
+        try:
+            return self._child.ask(message, seconds=seconds)
+        except ReplayFailed:
+            self._child = None
+            raise
 
     def close(self) -> None:
-        for child in self._waiting:
-            child.close()
+        """Nothing: a race is over, and the next one wants it."""
+
+    def end(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+class PyTorch:
+    """Its three processes. They import it at once, and touch the GPU when they are told what to run."""
+
+    def __init__(self) -> None:
+        self.eager, self.compiled, self.product = Kept(), Kept(WITH_COMPILER), Kept()
+
+    def end(self) -> None:
+        for one in (self.eager, self.compiled, self.product):
+            one.end()
 
 
 @dataclass
@@ -79,11 +98,12 @@ class Group:
 
     parts: Sequence[Located]
     device: DeviceFacts
-    imported: Imported
+    pytorch: PyTorch
     compiled: bool
     rows: list[Row] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     hung: bool = False
+    seconds: dict[str, float] = field(default_factory=dict)
     _left_out: dict[str, str] = field(default_factory=dict)
     _running: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     _contestants: list[Contestant] = field(default_factory=list)
@@ -97,30 +117,29 @@ class Group:
     def prepare(self) -> None:
         """Draws the inputs, and has each contestant run once: all at the same time, as loading is what takes long."""
         first = self.parts[0].part
-        self._sets = self._running.enter_context(InputSets(first, first.bench, secret_seeds(1)))
-        made = [self._running.enter_context(one) for one in self._all()]
-        with ThreadPoolExecutor(len(made)) as pool:
+        gpus = [self._running.enter_context(RealGPU(one.part)) for one in self.parts]
+        with self._taking("drawing"):
+            self._sets = self._running.enter_context(InputSets(first, first.bench, secret_seeds(1)))
+        made = [self._running.enter_context(one) for one in self._all(gpus)]
+        with self._taking("loading"), ThreadPoolExecutor(len(made)) as pool:
             ran = list(pool.map(self._first_lap, made))
         self._contestants = [one for one, well in zip(made, ran, strict=True) if well]
 
     def race(self) -> None:
         """Laps in turn, and a look at what the last of each solution has left."""
-        self._held = race(
-            self._contestants,
-            sets=1,
-            rule=RULE,
-            sensors=Sensors(self.device.uuid),
-            pause=lambda _: time.sleep(0.1),
-        )
+        sensors = Sensors(self.device.uuid)
+        with self._taking("racing"):
+            self._held = race(self._contestants, sets=1, rule=RULE, sensors=sensors, pause=lambda _: time.sleep(0.1))
         self._left_out |= self._held.left_out
         solutions = [one for one in self._contestants if isinstance(one, Later) and one.name not in RIVALS]
         self._looks = {one.name: _looks(one, self._sets) for one in solutions if one.name in self._held.laps}
 
     def finish(self) -> None:
         """Ends all processes, and judges."""
-        with ThreadPoolExecutor(len(self._contestants) or 1) as pool:
+        with self._taking("ending"), ThreadPoolExecutor(len(self._contestants) or 1) as pool:
             list(pool.map(lambda one: one.close(), self._contestants))
-        judged = _judged(self._sets, self._looks) if self._looks else {}
+        with self._taking("judging"):
+            judged = _judged(self._sets, self._looks) if self._looks else {}
         raced = [one for one in self.parts if one.label in self._held.laps]
         self.rows = [self._row(one) | judged.get(one.label, {}) for one in raced]
         self.problems += self._seen()
@@ -128,16 +147,22 @@ class Group:
     def close(self) -> None:
         self._running.close()
 
-    def _all(self) -> Iterator[Contestant]:
-        (first, *_), tools = self.parts, default_tools()
-        part, case = first.part, first.part.bench
-        for one in self.parts:
-            yield solution_of(one, self._sets, tools, name=one.label)
+    @contextlib.contextmanager
+    def _taking(self, name: str) -> Iterator[None]:
+        begun = time.perf_counter()
+        yield
+        self.seconds[name] = round(time.perf_counter() - begun, 1)
+
+    def _all(self, gpus: Sequence[RealGPU]) -> Iterator[Contestant]:
+        (first, *_), tools, pytorch = self.parts, default_tools(), self.pytorch
+        part, case, sets = first.part, first.part.bench, self._sets
+        for one, gpu in zip(self.parts, gpus, strict=True):
+            yield solution_of(one, sets, tools, name=one.label, gpu=gpu)
         if part.in_pytorch is not None:
-            for compiled in (False, True) if self.compiled else (False,):
-                yield pytorch_of(first, case, self._sets, compiled=compiled, child=self.imported.take())
-        child = self.imported.take() if bound_of(part, case, self.device) == "compute" else None
-        yield ceiling_beside(part, case, sets=len(self._sets), device=self.device, tools=tools, child=child)
+            yield pytorch_of(first, case, sets, child=pytorch.eager)
+        if part.in_pytorch is not None and self.compiled:
+            yield pytorch_of(first, case, sets, compiled=True, child=pytorch.compiled)
+        yield ceiling_beside(part, case, sets=len(sets), device=self.device, tools=tools, child=pytorch.product)
 
     def _first_lap(self, one: Contestant) -> bool:
         try:

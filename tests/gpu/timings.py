@@ -1,12 +1,12 @@
 """Every solution on a real GPU, in turn with PyTorch, as it is and compiled, and with what the GPU gives at best.
 
-    python -m tests.gpu.timings [--parts 1 2.5 ...] [--seconds 320] [--out timings.json] [--commit HASH] [--resume]
+    python -m tests.gpu.timings [--parts 1 2.5 ...] [--seconds 270] [--out timings.json] [--commit HASH] [--resume]
 
 Solutions of parts that ask for the same thing run in one race. First, side by side, nvcc and torch.compile make what is
 needed, and what PyTorch gives is compared with the references in small cases; then one race follows the other, with
 nothing beside it. Some values of each solution's last lap are judged. All there is is saved after each race. No race
 begins when the time is up, and torch.compile is left out where it would not suffice; `--resume` goes on with what the
-file lacks. About 300 s on an H200 with 16 cores.
+file lacks. About 240 s on an H200 with 16 cores.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from grader.cuda.session import RealGPU
 from tests.gpu.first_light import about
 from tests.gpu.pytorch_ready import made_ready
 from tests.gpu.solutions import built_for, parts_of
-from tests.gpu.timed_group import Group, Imported, Row, groups_of
+from tests.gpu.timed_group import Group, PyTorch, Row, groups_of
 
 _READY = 0.35  # of all the time, at most, goes by before the first race
-_FOR_A_RACE = 8.0  # seconds: none begins with less
-_COMPILED = 4.5  # seconds that there have to be for each race, for those with torch.compile
+_FOR_A_RACE = 6.0  # seconds: none begins with less
+_COMPILED = 3.5  # seconds that there have to be for each race that is left, for one with torch.compile
 _BUILDERS, _COMPILERS = 6, 12  # at once
 
 
@@ -64,22 +64,31 @@ def _finished(work: Mapping[str, Future[Any]], end: float) -> Iterator[Any]:
 class Run:
     """All races, one after the other; while the values of one are judged, the next is prepared."""
 
-    def __init__(self, found: Row, device: DeviceFacts, compiled: bool, end: float, save: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        found: Row,
+        device: DeviceFacts,
+        pytorch: PyTorch,
+        *,
+        compiled: bool,
+        end: float,
+        save: Callable[[], None],
+    ) -> None:
         self.found = found
         self.device = device
+        self.pytorch = pytorch
         self.compiled = compiled
         self.end = end
         self.save = save
         self.hung = 0
 
     def all(self, groups: Sequence[Sequence[Located]]) -> None:
-        imported = Imported()
         with ThreadPoolExecutor(1) as beside:
             judging: Future[None] | None = None
             for number, parts in enumerate(groups):
                 left = self.end - time.monotonic()
                 compiled = self.compiled and left / (len(groups) - number) > _COMPILED
-                group, begun = Group(parts, self.device, imported, compiled), time.monotonic()
+                group, begun = Group(parts, self.device, self.pytorch, compiled), time.monotonic()
                 if left < _FOR_A_RACE or self.hung > 1:
                     why = "given up, since laps do not come to an end" if self.hung > 1 else "no time was left"
                     self.found["problems"].append(f"{group.labels}: {why}")
@@ -91,17 +100,16 @@ class Run:
                 if ready:
                     self._tried(group, group.race)
                 judging = beside.submit(self._ended, group, begun)
-        imported.close()
 
     def _ended(self, group: Group, begun: float) -> None:
         self._tried(group, group.finish)
         self._tried(group, group.close)
         self.found["parts"] += group.rows
         self.found["problems"] += group.problems
-        seconds = time.monotonic() - begun
         for row in group.rows:
             beside = " ".join(f"{rival['name']} {rival['times']:.3f}" for rival in row["rivals"])
-            print(f"{row['label']:<5}{row['part']:<28}{row['ms']:>10.4f} ms  {beside}  {seconds:.1f} s", flush=True)
+            print(f"{row['label']:<5}{row['part']:<28}{row['ms']:>10.4f} ms  {beside}", flush=True)
+        print(f"      {time.monotonic() - begun:.1f} s: {group.seconds}", flush=True)
         for problem in group.problems:
             print(f"PROBLEM {problem}", flush=True)
         self.save()
@@ -134,11 +142,15 @@ def main(arguments: list[str]) -> int:
     with RealGPU(parts_of(["1.1"])[0].part) as gpu:
         device = gpu.device
         found["about"] |= {"device": device.name, "driver": gpu.driver}
-    found["pytorch"] += make_ready(groups, device.target, options.compiled, begun + _READY * options.seconds)
-    found["problems"] += _problems_of_pytorch(found["pytorch"])
-    save()
-    print(f"{len(groups)} races; ready after {time.monotonic() - begun:.0f} s {found['problems']}", flush=True)
-    Run(found, device, options.compiled, begun + options.seconds, save).all(groups)
+    pytorch, end = PyTorch(), begun + options.seconds
+    try:
+        found["pytorch"] += make_ready(groups, device.target, options.compiled, begun + _READY * options.seconds)
+        found["problems"] += _problems_of_pytorch(found["pytorch"])
+        save()
+        print(f"{len(groups)} races; ready after {time.monotonic() - begun:.0f} s {found['problems']}", flush=True)
+        Run(found, device, pytorch, compiled=options.compiled, end=end, save=save).all(groups)
+    finally:
+        pytorch.end()
     save()
     print(f"{len(found['parts'])} parts, {len(found['problems'])} problems, {time.monotonic() - begun:.0f} s")
     return 1 if found["problems"] else 0
@@ -155,7 +167,7 @@ def _problems_of_pytorch(rows: Sequence[Row]) -> Iterator[str]:
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="+", default=[str(number) for number in range(1, 11)], help="puzzles or parts")
-    parser.add_argument("--seconds", type=float, default=320.0, help="after which no race begins")
+    parser.add_argument("--seconds", type=float, default=270.0, help="after which no race begins")
     parser.add_argument("--out", type=Path, default=Path("timings.json"))
     parser.add_argument("--commit", help="what is measured, where this is no git checkout")
     parser.add_argument("--resume", action="store_true", help="keep what the file has, and go on with what it lacks")
