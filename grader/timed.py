@@ -6,6 +6,8 @@ counted that holds the kernel back.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,6 +23,7 @@ from grader.verdict import BENCH_GROUP, Bottleneck, Timing
 
 if TYPE_CHECKING:
     from grader.build import Build
+    from grader.cuda.child import Child
     from grader.cuda.contest import Contestant
     from grader.cuda.input_sets import InputSets
     from grader.cuda.session import RealGPU
@@ -54,6 +57,7 @@ class TimedPart:
     def run(self, seed: int) -> tuple[Ran, Timing | None]:
         """What came of the case, and its time; None where it failed, or does not fit. Raises ToolMissing."""
         from grader.cuda.bench import time_part
+        from grader.cuda.pytorch_rival import pytorch_ahead
         from grader.cuda.session import ReplayFailed
         from grader.identity import identity
 
@@ -61,15 +65,19 @@ class TimedPart:
             device, driver = self.gpu.device, self.gpu.driver  # the race ends this process
         except ReplayFailed as failed:
             raise ToolMissing(str(failed)) from failed
-        ran, timing = time_part(
-            self.submission.located,
-            self.build,
-            self.recording,
-            seed=seed,
-            gpu=self.gpu,
-            rivals=self._rivals,
-            progress=self.progress,
-        )
+        located = self.submission.located
+        with contextlib.ExitStack() as stack:
+            ahead = pytorch_ahead(located)
+            started = [] if ahead is None else [stack.enter_context(contextlib.closing(ahead))]
+            ran, timing = time_part(
+                located,
+                self.build,
+                self.recording,
+                seed=seed,
+                gpu=self.gpu,
+                rivals=functools.partial(self._rivals, started),
+                progress=self.progress,
+            )
         if timing is None:
             return ran, None
         try:
@@ -80,8 +88,8 @@ class TimedPart:
         medal = None if timing.refused else medal_beside(timing.rivals)
         return ran, replace(timing, medal=medal, hashes=hashes, target=device.target)
 
-    def _rivals(self, sets: InputSets) -> Sequence[Contestant]:
-        """The reference is no rival of itself."""
+    def _rivals(self, started: list[Child], sets: InputSets) -> Sequence[Contestant]:
+        """The reference is no rival of itself; for the first race PyTorch's process has `started`."""
         from grader.cuda.rivals import rivals_of
 
         located = self.submission.located
@@ -93,6 +101,7 @@ class TimedPart:
             tools=self.tools,
             compiled=self.compiled,
             reference=not self.submission.is_solution,
+            pytorch=started.pop() if started else None,
         )
 
 

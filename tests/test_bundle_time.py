@@ -19,7 +19,7 @@ from grader.bundle.plans import checked_plan
 from grader.cache import ToolMissing
 from grader.catalog import load_catalog
 from grader.cli import run, timed
-from grader.cuda import rivals
+from grader.cuda import pytorch_rival, rivals
 from grader.cuda.addresses import PLACES, Place
 from grader.cuda.session import RealGPU
 from grader.leaderboard.entry import Entry, entry_from_json, read_results
@@ -55,6 +55,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """A GPU that gives the addresses of these places."""
     monkeypatch.setattr(timed, "_no_gpu", lambda: None)
     monkeypatch.setattr(rivals, "rivals_of", lambda *_, **__: [])
+    monkeypatch.setattr(pytorch_rival, "pytorch_ahead", lambda located: None)
     defaults: dict[str, Any] = dict(RealGPU.__init__.__kwdefaults__ or {})
 
     def given(places: str) -> None:

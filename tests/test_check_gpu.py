@@ -97,7 +97,8 @@ def pretend(monkeypatch: pytest.MonkeyPatch, *mode: str) -> None:
 @pytest.fixture
 def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., PartVerdict]:
     monkeypatch.setattr(checking, "why_not", lambda: None)
-    monkeypatch.setattr(TimedPart, "_rivals", lambda self, sets: ())
+    monkeypatch.setattr(pytorch_rival, "pytorch_ahead", lambda located: None)
+    monkeypatch.setattr(TimedPart, "_rivals", lambda self, started, sets: ())
     pretend(monkeypatch)
 
     def judged(
@@ -172,7 +173,7 @@ def test_a_gpu_that_cannot_be_used_is_told_of_once_the_part_is_right(
 def test_a_right_part_is_timed_in_turn_and_gets_its_medal(
     judge: Callable[..., PartVerdict], monkeypatch: pytest.MonkeyPatch, times: float, medal: str | None
 ) -> None:
-    monkeypatch.setattr(TimedPart, "_rivals", lambda self, sets: [Reference(times)])
+    monkeypatch.setattr(TimedPart, "_rivals", lambda self, started, sets: [Reference(times)])
     verdict = judge(RIGHT, part(bench=Case(n=2000)))
     timing = verdict.timing
     assert verdict.state is State.passed
@@ -194,7 +195,7 @@ def test_the_race_is_told_of_while_it_runs(judge: Callable[..., PartVerdict]) ->
 def test_a_part_whose_goal_is_open_is_timed_and_has_no_medal(
     judge: Callable[..., PartVerdict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TimedPart, "_rivals", lambda self, sets: [Reference(1.0)])
+    monkeypatch.setattr(TimedPart, "_rivals", lambda self, started, sets: [Reference(1.0)])
     goal = Goal("never", "goal_missed", "It is never reached.", lambda evidence: "Never.")
     verdict = judge(RIGHT, part(bench=Case(n=2000), goals=[goal]))
     assert verdict.state is State.goal_open
@@ -292,6 +293,7 @@ def test_torch_compile_is_a_rival_where_it_is_asked_for(
     monkeypatch.undo()
     monkeypatch.setattr(rivals, "rivals_of", nobody)
     monkeypatch.setattr(checking, "why_not", lambda: None)
+    monkeypatch.setattr(pytorch_rival, "pytorch_ahead", lambda located: None)
     pretend(monkeypatch)
     judge(RIGHT, part(bench=Case(n=2000)), compiled=compiled)
     assert asked == [compiled]

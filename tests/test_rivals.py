@@ -24,7 +24,7 @@ from grader.cuda.child import Child, ReplayFailed
 from grader.cuda.contest import Contestant, Rule
 from grader.cuda.driver import DeviceFacts
 from grader.cuda.input_sets import InputSets
-from grader.cuda.pytorch_rival import ProductContestant, pytorch_of
+from grader.cuda.pytorch_rival import ProductContestant, pytorch_ahead, pytorch_of
 from grader.cuda.rivals import Later, ceiling_beside, rivals_of
 from grader.cuda.session import RealGPU
 from grader.puzzle import Case
@@ -100,7 +100,7 @@ def test_a_kernel_is_timed_beside_the_course_pytorch_and_the_limit(monkeypatch: 
         ({"reference": False}, ["pytorch", "ceiling"]),
     ],
 )
-def test_who_takes_part(wanted: dict[str, bool], names: list[str], sets: InputSets, stopped: list[Contestant]) -> None:
+def test_who_takes_part(wanted: dict[str, Any], names: list[str], sets: InputSets, stopped: list[Contestant]) -> None:
     stopped += rivals_of(PARTS["1.2"], SMALL, sets=sets, device=H200, tools=default_tools(), **wanted)
     assert [rival.name for rival in stopped] == names
 
@@ -110,6 +110,14 @@ def test_a_part_without_anything_of_pytorch_has_no_such_rival(sets: InputSets, s
     located = dataclasses.replace(PARTS["1.2"], part=part)
     stopped += rivals_of(located, SMALL, sets=sets, device=H200, tools=default_tools(), compiled=True)
     assert [rival.name for rival in stopped] == ["reference", "ceiling"]
+
+
+def test_pytorch_may_have_started_before_there_were_inputs(sets: InputSets, stopped: list[Contestant]) -> None:
+    ahead = pytorch_ahead(PARTS["1.2"])
+    assert ahead is not None
+    stopped += rivals_of(PARTS["1.2"], SMALL, sets=sets, device=H200, tools=default_tools(), pytorch=ahead)
+    assert [getattr(one, "_child", None) is ahead for one in stopped] == [False, True, False]
+    assert pytorch_ahead(PARTS["3.1"]) is None
 
 
 # ---- PyTorch -------------------------------------------------------------------------------------------------------

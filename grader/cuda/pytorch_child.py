@@ -4,6 +4,8 @@ It runs what a part has for PyTorch, or a product of matrices, as a replay runs 
 types at addresses that stay, as a CUDA graph, with a cold L2 cache and fresh inputs. Results are allocated within the
 graph. Where PyTorch cannot capture a function, it is called. Single precision is single precision: TF32 is off.
 
+PyTorch is imported at once, with `--compiled` its compiler too; the GPU is touched when there is something to run.
+
     {"do": "part", "folder": "...", "part": "rmsnorm", "params": {...}, "sets": [{"x": path}], "compiled": false}
     {"do": "product", "dtype": "float16", "size": 4096}            C = A · B, square
                                                                    both answered with {"captured": true}

@@ -90,6 +90,14 @@ class ProductContestant(PyTorchContestant):
         return Lap(taken.ms * self._share, taken.host_ms * self._share)
 
 
+def pytorch_ahead(located: Located) -> Child | None:
+    """A process that imports PyTorch for this part, while its inputs are still to be drawn; None where none is wanted.
+
+    Who is given it as `child` closes it.
+    """
+    return None if located.part.in_pytorch is None else Child(COMMAND)
+
+
 def pytorch_of(
     located: Located, case: Case, sets: InputSets, *, compiled: bool = False, child: Process | None = None
 ) -> PyTorchContestant:

@@ -41,16 +41,20 @@ def rivals_of(
     tools: Tools,
     compiled: bool = False,
     reference: bool = True,
+    pytorch: Process | None = None,
 ) -> list[Contestant]:
     """Those of one case, in the order in which they are shown; `sets` are the inputs of all but the ceiling.
 
     `compiled` asks for torch.compile, which takes half a minute; `reference` is not wanted where it races itself.
+    `pytorch` is what `pytorch_ahead` gave.
     """
     found: list[Contestant] = []
     if reference:
         found.append(solution_of(located, sets, tools))
     if located.part.in_pytorch is not None:
-        found += [pytorch_of(located, case, sets, compiled=way) for way in ([False, True] if compiled else [False])]
+        found.append(pytorch_of(located, case, sets, child=pytorch))
+    if located.part.in_pytorch is not None and compiled:
+        found.append(pytorch_of(located, case, sets, compiled=True))
     return [*found, ceiling_beside(located.part, case, sets=len(sets), device=device, tools=tools)]
 
 
