@@ -31,7 +31,7 @@ from grader.smallest import Failing, smallest_case
 from grader.submission import Options, Submission
 from grader.timed import Progress, TimedPart, explained
 from grader.tools import Tools, TorchLoading
-from grader.verdict import BENCH_GROUP, CaseResult, Finding, PartVerdict, Stage, State
+from grader.verdict import BENCH_GROUP, CaseResult, PartVerdict, Stage, State
 
 if TYPE_CHECKING:
     from grader.build import Build
@@ -227,13 +227,12 @@ class _PartCheck(Notes):
         trial = trial_of(self.part, group, case, built, recording, self.options.seed)
         ran: Ran = trial.run(self.tools)
         is_right = all(seen.kind == "unsupported" for seen in ran.observations)
-        if self.gpu is not None and is_right and not self.part.is_host:
-            ran = self._run_on_gpu(self.gpu, trial, ran)
-            self._note_of_gpu(ran, built, recording, case)
-        else:
-            seen = named_fragments(ran.observations, self.submission.text())
-            ran.observations = [*uninitialised(built, seen), *seen]
-            self._note(ran, recording, case)
+        gpu = self.gpu if is_right and not self.part.is_host else None
+        if gpu is not None:
+            ran = self._run_on_gpu(gpu, trial, ran)
+        seen = named_fragments(ran.observations, self.submission.text())
+        ran.observations = [*uninitialised(built, seen), *seen]
+        self._note(ran if gpu is None else self._placed(ran, built, recording, case), recording, case)
         self._failed(case, ran.observations, recording)
         facts = launch_facts(recording.plan)
         besides = len(recording.plan.operations) - len(facts)
@@ -247,26 +246,25 @@ class _PartCheck(Notes):
         ran = CudaTrial(**vars(trial), gpu=gpu).run_on_gpu()
         return replace(ran, counters=seen.counters, printed=seen.printed, seconds=seen.seconds + ran.seconds)
 
-    def _note_of_gpu(self, ran: Ran, built: Build, recording: Recording, case: Case) -> None:
-        """As `_note`; where the hardware has stopped the kernel, the software GPU is asked for the line."""
-        stopped = ran.observations if ran.stage is Stage.run else []
-        placed = self._pinpoint(str(stopped[0].facts.get("reason", "")), built, recording, case) if stopped else None
-        self._note(ran if placed is None else replace(ran, observations=[]), recording, case)
-        for finding in placed or ():
-            self._add(finding)
-
-    def _pinpoint(self, reason: str, built: Build, recording: Recording, case: Case) -> list[Finding] | None:
-        """Findings of the software GPU that explain a fault of the hardware; None where it has none."""
+    def _placed(self, ran: Ran, built: Build, recording: Recording, case: Case) -> Ran:
+        """What ran on a GPU. Where the hardware has stopped it, the software GPU is asked for the line; if it can tell,
+        what it saw is noted here, and nothing is left of the fault.
+        """
         from grader.pinpoint import FaultSearch
 
+        if ran.stage is not Stage.run or not ran.observations:
+            return ran
         begun = time.perf_counter()
         self.progress(sentence("timing", "asking"))
         found = FaultSearch(self.part, case, built, recording, self.options.seed).run(self.tools)
         self._spent("pinpoint", begun)
         if found is None:
-            return None
+            return ran
         self._failed(found.case, found.observations, found.recording)
-        return found.findings(self._at(found.case, found.recording), self.submission.text(), reason)
+        place, reason = self._at(found.case, found.recording), str(ran.observations[0].facts.get("reason", ""))
+        for finding in found.findings(place, self.submission.text(), reason):
+            self._add(finding)
+        return replace(ran, observations=[])
 
     def _note(self, ran: Ran, recording: Recording, case: Case) -> None:
         self.seconds["run"] = self.seconds.get("run", 0.0) + ran.seconds
@@ -350,7 +348,7 @@ class _PartCheck(Notes):
         if not ran.observations:  # how fast something wrong is says nothing
             self.timing, self.untimed = timing, sentence("timing", "no_room") if timing is None else None
         if ran.result.checked or ran.observations:
-            self._note_of_gpu(ran, built, recording, self.part.bench)
+            self._note(self._placed(ran, built, recording, self.part.bench), recording, self.part.bench)
             self._shrink(built)
 
     def _explain_time(self, built: Build, state: State) -> None:
