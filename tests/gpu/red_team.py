@@ -15,7 +15,6 @@ something else came of it than should.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import ctypes
 import json
 import subprocess
@@ -47,7 +46,7 @@ from tests.red_team.careless import FEW, N, known_answers, part_named
 from tests.red_team.laps import QUICK, WITHOUT, Outcome, defences_without, outcome_of
 
 LARGE = 1 << 20  # elements of a timed run
-SMALL = 1 << 18  # of one that needs room behind a result, in the same 2 MiB
+SMALL = 1 << 17  # of one that needs room: behind its result in the same 2 MiB, or in a heap of 8
 WIDE = 1 << 21  # of one that is bound by memory: two inputs of 8 MiB fit into the L2
 BARE_SIZE = 1 << 24  # of a call without a replay, whose launch alone takes as long as some megabytes
 SECONDS = 5.0  # for a replay
@@ -55,7 +54,11 @@ RUNS = 20
 NO_NEW_ROW_AFTER = 85.0  # seconds
 MOST_HANGS = 2
 FROM_L2 = ("finds_a_warm_l2", "keeps_lines_in_the_l2")
-SIZES = {"keeps_answers_behind_its_result": SMALL, **dict.fromkeys(FROM_L2, WIDE)}
+SIZES = {
+    "keeps_answers_behind_its_result": SMALL,
+    "finds_old_heap": SMALL,
+    **dict.fromkeys(FROM_L2, WIDE),
+}
 # Of its twin's time, at most, where an attack succeeds: the L2 is faster than memory, but not that much.
 OF_HONEST, OF_COLD = 0.8, 0.9
 BARE = ("works_on_another_stream", "asks_for_too_much_shared_memory", "calls_the_host_later")
@@ -71,6 +74,7 @@ class RedTeam:
     begun: float = field(default_factory=time.monotonic)
     target: int = 0
     hangs: int = 0  # of honest kernels, one after the other
+    started: dict[str, Three] = field(default_factory=dict)  # of rows to come
     gpu: RealGPU = field(init=False)  # of all the values
     work: Path = field(init=False)  # where the careless harness has its libraries
 
@@ -81,12 +85,17 @@ class RedTeam:
             self.work = Path(work)
             self.target = self.gpu.device.target
             self.build()
-            self.rows()
+            try:
+                self.rows()
+            finally:
+                for three in self.started.values():
+                    three.__exit__()
         self.found["about"]["seconds"] = round(time.monotonic() - self.begun, 1)
         self.save()
         return not self.found["problems"]
 
     def rows(self) -> None:
+        """All rows that are wanted, for as long as there is time."""
         for kind, names, row in (
             ("bare", BARE, self.bare_row),
             ("values", [*attacks("device"), "behaves_while_it_is_watched"], self.value_row),
@@ -122,7 +131,8 @@ class RedTeam:
         if not row["as_it_should"]:
             self.found["problems"].append(f"{kind} {name}")
         self.save()
-        self.say(f"{kind:6} {name:34} {'ok ' if row['as_it_should'] else 'BAD'} {json.dumps(row)[:160]}")
+        spent, verdict = time.monotonic() - self.begun, "ok " if row["as_it_should"] else "BAD"
+        self.say(f"{spent:4.0f} s {kind:6} {name:34} {verdict} {json.dumps(row)[:160]}")
 
     def save(self) -> None:
         self.out.parent.mkdir(parents=True, exist_ok=True)
@@ -135,17 +145,10 @@ class RedTeam:
 
     def lap_row(self, name: str) -> dict[str, Any]:
         """Without its defences it passes in less time than its twin; with them it gains nothing."""
-        runs = [
-            Timed(f"{name}_twin", SIZES.get(name, LARGE)),
-            Timed(name, SIZES.get(name, LARGE), WITHOUT[name]),
-            Timed(name, SIZES.get(name, LARGE)),
-        ]
-        with contextlib.ExitStack() as stack:
-            for run in runs:
-                stack.enter_context(run.gpu)
-            for run in runs:
-                _ = run.gpu.device  # none is timed while another one starts
-            twin, off, on = (run.outcome(self.target) for run in runs)
+        with self.started.pop(name, None) or Three(name) as three:
+            three.wait()
+            self.start_after(name)
+            twin, off, on = (run.outcome(self.target) for run in three.runs)
         self.hangs = self.hangs + 1 if "endless_loop" in twin.findings else 0
         share = OF_COLD if name in FROM_L2 else OF_HONEST
         gains = [outcome.gains(twin.ms, share=share) for outcome in (off, on)]
@@ -157,6 +160,13 @@ class RedTeam:
             "twin": told(twin),
             "as_it_should": twin.passed and gains == [True, False],
         }
+
+    def start_after(self, name: str) -> None:
+        """Starts what the next row needs, unless that would show in short times."""
+        following = [other for other in WITHOUT if not self.wanted or other in self.wanted]
+        for later in following[following.index(name) + 1 :][:1]:
+            if not {name, later} & set(FROM_L2):
+                self.started[later] = Three(later)
 
     # ---- values ----
 
@@ -196,8 +206,28 @@ def told(outcome: Outcome) -> dict[str, Any]:
     return {"findings": list(outcome.findings), "refused": outcome.refused, "ms": round(outcome.ms, 5)}
 
 
+class Three:
+    """The twin, the attack without its defences, and the attack; each has a GPU of its own, which starts at once."""
+
+    def __init__(self, name: str) -> None:
+        n = SIZES.get(name, LARGE)
+        self.runs = [Timed(f"{name}_twin", n), Timed(name, n, WITHOUT[name]), Timed(name, n)]
+
+    def __enter__(self) -> Three:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for run in self.runs:
+            run.gpu.close()
+
+    def wait(self) -> None:
+        """Returns when all of them have started: none is timed meanwhile."""
+        for run in self.runs:
+            _ = run.gpu.device
+
+
 class Timed:
-    """An entry of `laps` and a GPU of its own without some defences, which starts at once."""
+    """An entry of `laps`, and a GPU without some defences."""
 
     def __init__(self, entry: str, n: int, without: Sequence[str] = ()) -> None:
         self.entry, self.case, self.without = entry, Case(n=n), without
