@@ -10,7 +10,8 @@ LEAST = 30
 
 
 def test_every_source_has_its_row_and_every_row_its_source() -> None:
-    sources = {(path.parent.name, path.name.split(".")[0]) for path in FOLDER.glob("*/*.cu")}
+    files = [*FOLDER.glob("*/*.cu"), *FOLDER.glob("python/*.py")]
+    sources = {(path.parent.name, path.name.split(".")[0]) for path in files}
     assert sorted((attack.folder, attack.name) for attack in ATTACKS) == sorted(sources)
 
 

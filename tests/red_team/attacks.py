@@ -1,9 +1,9 @@
 """The attacks, one row each: what is tried, what stops it, and how that is switched off to see that it does.
 
-The sources lie in the folders `compiler`, `loading`, `host`, `device` and `laps`, each attack with a benign twin that
-passes: honest code as much like it as can be. Every attack is shown three times: it achieves its aim where its defence
-is off, it does not where the defence is on, and its twin passes. The tests do so without a GPU, those of `laps` on a
-stand-in for the driver; tests/gpu/red_team.py does so on hardware. docs/threat-model.md has the same rows.
+The sources lie in the folders `compiler`, `loading`, `host`, `device`, `python` and `laps`, each attack with a benign
+twin that passes: honest code as much like it as can be. Every attack is shown three times: it achieves its aim where
+its defence is off, it does not where the defence is on, and its twin passes. The tests do so without a GPU, those of
+`laps` on a stand-in for the driver; tests/gpu/red_team.py does so on hardware. docs/threat-model.md has the same rows.
 """
 
 from __future__ import annotations
@@ -114,6 +114,13 @@ ATTACKS = (
     Attack("works_once", "device", "counts its runs, and works in the first", *_FRESH, "non_deterministic"),
     Attack("spins", "device", "never ends", "a launch has a budget of instructions", "a budget that nothing exhausts",
            "endless_loop"),
+    # ---- what a part in Python does
+    Attack("takes_the_solutions_list", "python", "takes its list of op calls from the solution's file",
+           "its process reads nothing but Python", "the process without its cage", "forbidden_call"),
+    Attack("starts_a_process", "python", "starts a program", "its process can start no other",
+           "the process without its cage", "forbidden_call"),
+    Attack("leaves_a_file", "python", "leaves a file behind", "its process writes nothing",
+           "the process without its cage", "forbidden_call"),
     # ---- timed runs that are not worked for
     Attack("skips_later_laps", "laps", "counts its runs, and works in the first one timed",
            "variables of the module are put back before every lap", "they are not, nor are results poisoned",

@@ -17,7 +17,8 @@ def table() -> str:
 
 
 def _row(attack: Attack) -> str:
-    source = f"[{attack.name}](../tests/red_team/{attack.folder}/{attack.name}.cu)"
+    suffix = "py" if attack.folder == "python" else "cu"
+    source = f"[{attack.name}](../tests/red_team/{attack.folder}/{attack.name}.{suffix})"
     verdict = f"`{attack.finding}`" if attack.finding else "gains nothing"
     return f"| {source} | {attack.tries} | {attack.defence} | {attack.without} | {verdict} |"
 

@@ -1,0 +1,17 @@
+"""Asks for its own number."""
+
+import os
+
+from grader.op import op
+
+NUMBER = os.getpid()
+
+
+def backward_linear(X, T, W, b, Y, dY, dW, db, lr):
+    return [
+        op("MseGrad", [Y, T], [dY]),
+        op("Gemm", [X, dY], [dW], trans_a=1, trans_b=0),
+        op("ReduceSum", [dY], [db], axis=0),
+        op("SgdStep", [W, dW], [W], lr=lr),
+        op("SgdStep", [b, db], [b], lr=lr),
+    ]
