@@ -4,7 +4,8 @@ It stands in the place of `grader.cuda.replay`. Its driver is a Python object wi
 device memory is bytearrays at pretended addresses. Kernels are Python functions by name: those of `KERNELS` below, and
 of a module's `KERNELS`. What a GPU keeps from launch to launch, it keeps: variables, shared and local memory, the heap,
 lines of the L2. The driver does not find a variable whose name begins with "hidden". MODE "silent" ends before a word
-was said, "no_driver" finds no libcuda; `--without poison,cold_l2` switches defences off (grader/cuda/defences.py).
+was said, "no_driver" finds no libcuda, "old" is sm_75; `--without poison,cold_l2` switches defences off
+(grader/cuda/defences.py).
 
 The kernel `add` takes three pointers and n, as vector_add does. In it, n = 13 is an illegal address, n = 14 never ends,
 and n = 15 prints; n = 113 and n = 114 are the same illegal address and no end, but from the 17th launch on.
@@ -35,6 +36,7 @@ SHARED_BYTES, LOCAL_BYTES, HEAP_BYTES = 4096, 4096, 4096
 _VARIABLES = 0x5000_0000_0000
 _OWN = 0x4F00_0000_0000
 _OWN_VARIABLES = {b"arrived": _OWN, b"total": _OWN + 8}  # of our own kernels
+_FIRST_TO_PERSIST = 80
 _OVERHEAD = 1e-5  # seconds that a look at an event takes the host
 
 
@@ -44,6 +46,7 @@ class Status(IntEnum):
     CUDA_ERROR_OUT_OF_MEMORY = 2
     CUDA_ERROR_NOT_FOUND = 500
     CUDA_ERROR_ILLEGAL_ADDRESS = 700
+    CUDA_ERROR_NOT_SUPPORTED = 801
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ class PretendDriver:
         self.shared, self.local = bytearray(SHARED_BYTES), bytearray(LOCAL_BYTES)
         self.heap = bytearray(HEAP_BYTES)
         self.captured: list[Callable[[], None]] | None = None
+        self.target = 90
         self.fault = Status.CUDA_SUCCESS
         self.allocated = 0x6000_0000_0000
         self.launches = 0
@@ -169,8 +173,10 @@ class PretendDriver:
         return Status.CUDA_SUCCESS, b"Pretended GPU\0\0\0"
 
     def cuDeviceGetAttribute(self, name: str, _: int) -> tuple[Any, ...]:
-        known = {"MAJOR": 9, "MINOR": 0, "COUNT": 4, "SIZE": L2_BYTES, "OPTIN": SHARED_BYTES, "RATE": 0, "WIDTH": 0}
-        return Status.CUDA_SUCCESS, known[name.rsplit("_", 1)[1]]
+        known = {"COUNT": 4, "SIZE": L2_BYTES, "OPTIN": SHARED_BYTES, "LAUNCH": 1, "RATE": 0, "WIDTH": 0}
+        known |= {"MAJOR": self.target // 10, "MINOR": self.target % 10}
+        nothing = "PERSISTING" in name and self.target < _FIRST_TO_PERSIST
+        return Status.CUDA_SUCCESS, 0 if nothing else known[name.rsplit("_", 1)[1]]
 
     def cuDeviceTotalMem(self, _: int) -> tuple[Any, ...]:
         return Status.CUDA_SUCCESS, 1 << 34
@@ -188,6 +194,8 @@ class PretendDriver:
         return Status.CUDA_SUCCESS, 1024
 
     def cuCtxResetPersistingL2Cache(self) -> tuple[Any, ...]:
+        if self.target < _FIRST_TO_PERSIST:
+            return (Status.CUDA_ERROR_NOT_SUPPORTED,)
         self._cached = dict.fromkeys(self._cached, False)
         return (Status.CUDA_SUCCESS,)
 
@@ -387,6 +395,8 @@ def main() -> int:
     driver = PretendDriver(importlib.import_module(options.kernels).KERNELS if options.kernels else None)
     if options.mode == "no_driver":
         driver.cuInit = _no_driver  # type: ignore[attr-defined]
+    if options.mode == "old":
+        driver.target = 75
     defences = replace(ALL, **dict.fromkeys(filter(None, options.without.split(",")), False))
     return replay.main(driver, defences, driver.host_clock)
 

@@ -135,6 +135,15 @@ def test_a_kernel_is_timed_and_its_values_are_judged(cubin: Path) -> None:
     assert timing.gb_per_s == pytest.approx(12_000 / 2e-3 / 1e9)
 
 
+def test_a_gpu_whose_l2_keeps_nothing_times_as_well(cubin: Path) -> None:
+    """An older one refuses to reset what persists, and knows no priorities of lines."""
+    with RealGPU(ADD, command=(*PRETENDED, "old")) as gpu:
+        assert gpu.device.target == 75
+        ran, timing = bench(gpu, cubin).run()
+    assert ran.result.passed
+    assert timing is not None
+
+
 def test_a_kernel_against_itself_is_a_tie(cubin: Path) -> None:
     def itself(sets: InputSets) -> list[Contestant]:
         gpu = RealGPU(ADD, command=PRETENDED)

@@ -151,6 +151,11 @@ class Driver:
         self.call("cuMemcpyDtoH", ctypes.addressof(values), address, size)
         return values.raw
 
+    def reset_persisting(self) -> None:
+        """Lines that the L2 was asked to keep are lines like others; older GPUs keep none, and refuse the call."""
+        if self.attribute("MAX_PERSISTING_L2_CACHE_SIZE"):
+            self.call("cuCtxResetPersistingL2Cache")
+
     def open(self) -> None:
         """Makes the device's context current."""
         self.call("cuCtxSetCurrent", self.call("cuDevicePrimaryCtxRetain", self.device))

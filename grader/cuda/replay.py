@@ -58,6 +58,8 @@ class Replay:
         self._cubin = b""
         self._module: Any = None
         self._graph: Any = None
+        self._script: Script | None = None
+        self._variables: Variables | None = None
         self._scrubber: Scrubber | None = None
         self._flush = 0
 
@@ -137,14 +139,13 @@ class Replay:
         self._module = self._driver.call("cuModuleLoadData", cubin)
         self._script = Script(self._driver, self._module, plan, self._stream)
         self._graph = self._script.captured() if self._script.calls else None
-        self._variables: Variables | None = None
 
     def _unload_module(self) -> None:
         if self._graph is not None:
             self._driver.call("cuGraphExecDestroy", self._graph)
         if self._module is not None:
             self._driver.call("cuModuleUnload", self._module)
-        self._graph, self._module, self._variables = None, None, None
+        self._graph, self._module, self._script, self._variables = None, None, None, None
 
     def _unload(self) -> None:
         self._unload_module()
@@ -190,7 +191,7 @@ class Replay:
         if defences.reset_persisting:
             scrubber.demote(self._loaded()[1].mapped, stream)
             driver.call("cuStreamSynchronize", stream)
-            driver.call("cuCtxResetPersistingL2Cache")
+            driver.reset_persisting()
         driver.call("cuStreamSynchronize", stream)
 
     def _restore_variables(self) -> None:
@@ -210,11 +211,13 @@ class Replay:
 
     def _scrubbing(self) -> Scrubber:
         if self._scrubber is None:
+            assert self._script is not None  # it came with the plan
             self._scrubber = Scrubber(self._driver, self._script.local_bytes())
         return self._scrubber
 
     def _replay(self, how: str) -> None:
         if how == "stream":
+            assert self._script is not None  # it came with the plan
             self._script.enqueue()
         elif self._graph is not None:
             self._driver.call("cuGraphLaunch", self._graph, self._stream)

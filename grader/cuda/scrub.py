@@ -141,6 +141,7 @@ class Scrubber:
     def __init__(self, driver: Driver, frame: int) -> None:
         self._driver = driver
         self._processors = driver.attribute("MULTIPROCESSOR_COUNT")
+        self._cooperates = bool(driver.attribute("COOPERATIVE_LAUNCH"))
         self._shared = driver.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         stack = int(driver.call("cuCtxGetLimit", driver.enum("CUlimit", "LIMIT_STACK_SIZE")))
         self._module = driver.call("cuModuleLoadData", _text(scrubbing_ptx(-(-(frame + stack) // 16) * 16)))
@@ -186,7 +187,8 @@ class Scrubber:
         config.sharedMemBytes = shared
         config.hStream = stream
         if together:
-            config.attrs, config.numAttrs = [driver.cooperative()], 1
+            if self._cooperates:  # else they fit as well, since nothing else runs, and nobody vouches for it
+                config.attrs, config.numAttrs = [driver.cooperative()], 1
             driver.call("cuMemsetD32Async", self._arrived, 0, 1, stream)
         extra, _held = driver.packed(values)  # the launch copies the parameters before it returns
         driver.call("cuLaunchKernelEx", config, function, 0, extra)
