@@ -28,12 +28,20 @@ PARTS = {"total": TOTAL} | {
     for located in puzzle.parts
     if isinstance(located.part, Part) and not located.part.is_host
 }
-CUT = {"vector_add": "n", "gemm_tiled": "M", "transpose_tiled": "cols", "col_sum": "cols", "total": "n"}
+CUT = {
+    "vector_add": "n",
+    "gemm_tiled": "M",
+    "transpose_tiled": "cols",
+    "col_sum": "cols",
+    "total": "n",
+    "reduce_sum": "n",
+}
 CASES = {
     "vector_add": Case(n=1003),
     "gemm_tiled": Case(M=65, N=33, K=17),
     "transpose_tiled": Case(rows=33, cols=65),
     "total": Case(n=1003),
+    "reduce_sum": Case(n=1003),
     "row_softmax": Case(rows=37, cols=65),
     "col_sum": Case(rows=65, cols=37),
 }
@@ -61,9 +69,9 @@ def test_a_part_is_cut_along_a_dimension_that_it_can_be_computed_along(name: str
     assert dimension_to_cut(PARTS[name]) == along
 
 
-@pytest.mark.parametrize("name", ["mse_grad", "reduce_sum"])
+@pytest.mark.parametrize("name", ["mse_grad", "linear_backward"])
 def test_what_pieces_do_not_add_up_to_is_not_cut(name: str) -> None:
-    """A mean divides by the whole, and the sum's tolerance goes by the root of all squares."""
+    """A mean divides by the whole, and a tolerance may go by what is no root of a sum of squares."""
     assert dimension_to_cut(PARTS[name]) is None
 
 

@@ -103,11 +103,11 @@ class _Values:
     scale: torch.Tensor
 
     def added_to(self, others: _Values | None) -> _Values:
-        """The sum of what two pieces give; what is its own scale stays so."""
+        """The sum of what two pieces give. What is its own scale stays so; another is the root of a sum of squares."""
         if others is None:
             return self
         expected = self.expected + others.expected
-        return _Values(expected, expected if self.scale is self.expected else self.scale + others.scale)
+        return _Values(expected, expected if self.scale is self.expected else self.scale.hypot(others.scale))
 
 
 @dataclass
@@ -236,13 +236,14 @@ def dimension_to_cut(part: Part) -> str | None:
 
 def _can_be_cut(part: Part, along: str) -> bool:
     """Whether pieces give what the whole does, in small cases that are long enough to be cut."""
-    long = [case for case in part.cases() if int(case.params[along]) >= _TRIED_PIECES and _elements(part, case)]
-    tried = sorted(long, key=functools.partial(_elements, part))[:_TRIED_CASES]
+    long = [case for case in part.cases() if int(case.params[along]) >= _TRIED_PIECES and min(_elements(part, case))]
+    tried = sorted(long, key=lambda case: sum(_elements(part, case)))[:_TRIED_CASES]
     return bool(tried) and all(_is_whole(part, case, along) for case in tried)
 
 
-def _elements(part: Part, case: Case) -> int:
-    return min(element_count(buffer, case.params) for buffer in part.buffers)
+def _elements(part: Part, case: Case) -> list[int]:
+    """Of each buffer."""
+    return [element_count(buffer, case.params) for buffer in part.buffers]
 
 
 def _is_whole(part: Part, case: Case, along: str) -> bool:
