@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from grader.cuda import presence
+from grader.cuda.sensors import Sensors
 from grader.cuda.timing import LEAST_RUNS, MOST_RUNS, Times, enough, gigabytes_per_second, median_interval
+from grader.explain import sentence
 from grader.wire import WireBroken, read_into, receive, send
 
 
@@ -91,3 +95,52 @@ def test_a_gpu_without_the_bindings_says_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setattr(presence, "DEVICE_FILES", (str(tmp_path),))
     monkeypatch.setattr(presence, "_has_bindings", lambda: False)
     assert "pip install" in (presence.why_not() or "")
+
+
+# ---- sensors --------------------------------------------------------------------------------------------------------
+
+
+def sensors_that_say(reasons: int, monkeypatch: pytest.MonkeyPatch) -> Sensors:
+    """Those of a GPU whose clocks are held down by what these bits of nvml.h say."""
+
+    def too_new(_handle: object) -> int:
+        raise RuntimeError("not supported")
+
+    library = SimpleNamespace(
+        NVML_CLOCK_SM=1,
+        NVML_CLOCK_MEM=2,
+        NVML_TEMPERATURE_GPU=0,
+        nvmlInit=lambda: None,
+        nvmlSystemGetDriverVersion=lambda: "580.159.04",
+        nvmlDeviceGetHandleByUUID=lambda uuid: uuid,
+        nvmlDeviceGetClockInfo=lambda _handle, clock: {1: 1980, 2: 3201}[clock],
+        nvmlDeviceGetTemperature=lambda _handle, _sensor: 61,
+        nvmlDeviceGetPowerUsage=too_new,
+        nvmlDeviceGetCurrentClocksThrottleReasons=lambda _handle: reasons,
+    )
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    return Sensors("GPU-0")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said", "acted_on"),
+    [
+        (0x001, [], []),  # it has nothing to do
+        (0x004, ["power cap"], []),  # as ever when it multiplies matrices
+        (0x020, ["temperature"], ["temperature"]),
+        (0x0C4, ["power cap", "hardware temperature", "power brake"], ["hardware temperature", "power brake"]),
+    ],
+)
+def test_only_what_a_pause_may_end_is_acted_on(
+    reasons: int, said: list[str], acted_on: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sensors = sensors_that_say(reasons, monkeypatch)
+    assert sensors.read() == {"sm_mhz": 1980, "memory_mhz": 3201, "celsius": 61, "held_down_by": said}
+    assert sensors.held_down() == acted_on
+    assert all(sentence("held_down", reason) for reason in acted_on)
+
+
+def test_without_the_library_there_are_no_sensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    sensors = Sensors("GPU-0")
+    assert (sensors.read(), sensors.held_down(), sensors.driver()) == ({}, [], None)
