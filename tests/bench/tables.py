@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeAlias
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -228,6 +229,25 @@ def checked(label: str) -> Table:
     return table
 
 
+_BOUNDS = {"memory": "memory", "compute": "arithmetic", "launch": "its launch"}
+
+
+def decisions(measured: Mapping[str, Any]) -> str:
+    """What is said of kernels beside themselves and beside one with more to do, and how far apart equals were seen."""
+    rows = ["| kernel, bound by | ms | beside itself | furthest apart | beside 3 % more |", "|---" * 5 + "|"]
+    for bound, kernel in measured["kernels"].items():
+        ms = median(race["ms"] for race in kernel["races"])
+        furthest = f"{100 * kernel['furthest_from_itself']:.2g} %"
+        cells = [f"`{kernel['part']}`, {_BOUNDS[bound]}", f"{ms:.3g}", _said(kernel["itself"]), furthest]
+        rows.append(f"| {' | '.join(cells)} | {_said(kernel.get('more', {}))} |")
+    return "\n".join(rows)
+
+
+def _said(counts: Mapping[str, int]) -> str:
+    words = {"tie": "a tie"}
+    return ", ".join(f"{count} times {words.get(said, said)}" for said, count in counts.items())
+
+
 def _rate(part: Mapping[str, Any]) -> str:
     """What counts: bytes a second where memory bounds, operations where arithmetic does."""
     if part["bound"] == "compute":
@@ -250,6 +270,7 @@ TABLES: tuple[tuple[str, str, str, Table], ...] = (
     ("README.md", "a check", "results/h200/checks.json", checked("1.2")),
     ("README.md", "on an H200", TIMINGS, beside_pytorch(*_SHOWN)),
     ("docs/timings.md", "all", TIMINGS, beside_pytorch()),
+    ("docs/races.md", "decisions", "results/h200/decisions.json", decisions),
     ("docs/timings.md", "called", TIMINGS, called_in_pytorch),
     ("puzzles/puzzle_01_vector_add/README.md", "times", "results/puzzle_01_h200.json", times),
     ("puzzles/puzzle_01_vector_add/README.md", "block sizes", "results/puzzle_01_h200.json", block_sizes),
