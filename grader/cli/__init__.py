@@ -28,6 +28,7 @@ from grader.cli import (
     solution,
     sweep,
     timed,
+    trace,
 )
 
 __all__ = ["main", "run"]
@@ -47,6 +48,7 @@ app.command("reset")(reset.reset)
 app.command("solution")(solution.solution)
 app.command("explain")(explain.explain)
 app.command("plan")(plan.plan)
+app.command("trace")(trace.trace)
 app.command("profile")(profile.profile)
 app.command("sweep")(sweep.sweep)
 app.command("bundle")(bundle.bundle)

@@ -30,6 +30,7 @@ from grader.simt.remote import Limits, RemoteMachine
 if TYPE_CHECKING:
     import torch
 
+WHOLE_BLOCK = 0xFFFFFFFF  # Watch.thread
 _SMALL = 1 << 14  # threads: below, starting host threads costs more than they save
 
 
@@ -45,7 +46,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Watch:
-    """A thread whose accesses are noted: `launch` of the plan, counted from 0; `block` and `thread`, linear indices."""
+    """A thread whose accesses are noted: `launch` of the plan, counted from 0; `block` and `thread`, linear indices.
+
+    WHOLE_BLOCK instead of a thread watches all of a block, warp by warp: see `RunResult`.
+    """
 
     block: int
     thread: int

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "counters.hpp"
+#include "trace.hpp"
 
 namespace simt {
 namespace {
@@ -29,7 +30,7 @@ Cost wavefronts(const Warp& warp, const Access& access, std::uint32_t bytes, Tra
 
 // What the machine instruction costs that ptxas made of this access and its neighbours. It begins at a multiple of its
 // width.
-void count_wide(Warp& warp, const Instruction& instruction, const Access& access, Window window, Traffic traffic) {
+Cost count_wide(Warp& warp, const Instruction& instruction, const Access& access, Window window, Traffic traffic) {
     const std::uint32_t bytes = instruction.compiled;
     AccessCount& count = warp.worker->wide[instruction.index];
     count.requests += 1;
@@ -37,7 +38,7 @@ void count_wide(Warp& warp, const Instruction& instruction, const Access& access
         const Cost cost = uniform_wavefronts(warp.mask, bytes);
         count.wavefronts += cost.actual;
         count.ideal_wavefronts += cost.ideal;
-        return;
+        return cost;
     }
     Addresses address = access.addresses();
     for (std::uint64_t& one : address) one &= ~std::uint64_t{bytes - 1};
@@ -46,12 +47,17 @@ void count_wide(Warp& warp, const Instruction& instruction, const Access& access
                              : global_sectors(address.data(), warp.mask, bytes);
     (shared ? count.wavefronts : count.sectors) += cost.actual;
     (shared ? count.ideal_wavefronts : count.ideal_sectors) += cost.ideal;
+    return cost;
 }
 
 Cost sectors(const Warp& warp, const Access& access, std::uint32_t bytes, std::uint64_t lanes) {
     return access.shape == Shape::row       ? row_sectors(access.start, lanes * bytes)
            : access.shape == Shape::uniform ? Cost{1, 1}
                                             : global_sectors(access.addresses().data(), warp.mask, bytes);
+}
+
+Asked asked(Traffic traffic) {
+    return traffic == Traffic::load ? Asked::load : traffic == Traffic::store ? Asked::store : Asked::atomic;
 }
 
 }  // namespace
@@ -143,12 +149,14 @@ void count_access(Warp& warp, const Instruction& instruction, const Access& acce
     count.requests += 1;
     count.lanes += lanes;
     if (window == Window::local || window == Window::parameter) return;
+    Cost wide{};
     if (instruction.compiled != kUnknownWidth && instruction.compiled > bytes)
-        count_wide(warp, instruction, access, window, traffic);
+        wide = count_wide(warp, instruction, access, window, traffic);
     const bool shared = window == Window::shared;
     const Cost cost = shared ? wavefronts(warp, access, bytes, traffic) : sectors(warp, access, bytes, lanes);
     (shared ? count.wavefronts : count.sectors) += cost.actual;
     (shared ? count.ideal_wavefronts : count.ideal_sectors) += cost.ideal;
+    if (warp.is_noted) note_access(warp, instruction, access, bytes, window, asked(traffic), cost, wide);
 }
 
 }  // namespace simt

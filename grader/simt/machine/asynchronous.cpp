@@ -155,6 +155,8 @@ void copy_async(Warp& warp, const Instruction& instruction) {
         if (issue(warp, copy, lane, to)) copy.lanes |= 1u << lane;
     });
     if (copy.lanes != 0) all.copies.push_back(copy);
+    if (warp.is_noted)  // nothing is counted there
+        note_access(warp, instruction, access_at(warp, copy.to, Bytes), Bytes, Window::shared, Asked::store, {}, {});
 }
 
 // ---- groups --------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "operations.hpp"
+#include "trace.hpp"
 #include "warp.hpp"
 
 namespace simt {
@@ -53,9 +54,11 @@ void shuffle(Warp& warp, const Instruction& instruction) {
     // uses it then, which is what is tracked.
     const bool all_meant = instruction.operand[first + 3] & kConstantFile;
     LaneMask in_range = 0, result_defined = 0;
+    std::array<std::int8_t, kLanes> sources{};
     for_each_lane(warp.mask, [&](int lane) {
         const Source source = shuffle_source<M>(lane, b[lane], clamp[lane]);
         result[static_cast<std::size_t>(lane)] = a[source.lane];
+        sources[static_cast<std::size_t>(lane)] = static_cast<std::int8_t>(source.lane);
         in_range |= static_cast<LaneMask>(source.in_range) << lane;
         const bool takes_part = warp.mask >> source.lane & 1u;
         result_defined |= static_cast<LaneMask>(takes_part && (defined >> source.lane & 1u)) << lane;
@@ -66,6 +69,7 @@ void shuffle(Warp& warp, const Instruction& instruction) {
     warp.assign(instruction.operand[0], result.data());
     warp.set_predicate(instruction.operand[1], in_range);
     if (Tracked) warp.set_predicate(instruction.operand[2], result_defined);
+    if (warp.is_noted) note_shuffle(warp, instruction, sources);
 }
 
 enum class Vote : std::uint8_t { any, all, uniform };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "counters.hpp"
 #include "program.hpp"
 #include "region.hpp"
 #include "stamps.hpp"
@@ -29,6 +30,24 @@ struct TraceEntry {
     std::vector<std::byte> value;  // read, or stored; of an atomic what it left
 };
 
+// What a warp of the block that is watched asked of memory, or of its own lanes.
+enum class Asked : std::uint8_t { load, store, atomic, shuffle, barrier };
+struct WarpEntry {
+    const Function* function = nullptr;
+    std::uint32_t warp = 0, instruction = 0;  // instruction: its number in the program
+    std::uint16_t site = 0, text = 0;
+    Asked asked = Asked::load;
+    const char* space = "";
+    std::string region;       // where the first lane leads
+    std::uint32_t bytes = 0;  // a lane
+    std::uint8_t compiled = kUnknownWidth;
+    Cost cost{}, compiled_cost{};  // wavefronts or sectors; of the wider access that ptxas made of it
+    LaneMask lanes = 0;
+    std::vector<std::int64_t> at;  // lane by lane: bytes from the region's start; of a shuffle, the lane it reads
+};
+
+constexpr std::uint32_t kWholeBlock = 0xffffffffu;  // LaunchOptions::trace_thread
+
 struct LaunchOptions {
     Order order = Order::forward;
     std::uint64_t seed = 0;
@@ -37,8 +56,8 @@ struct LaunchOptions {
     std::uint64_t launch_budget = 0;    // all warps together; 0 = no bound
     std::vector<std::uint64_t> blocks;  // run these alone; empty: all
     std::uint64_t trace_block = 0;
-    std::uint32_t trace_thread = 0;
-    std::size_t trace_most = 0;  // accesses of that thread to note; 0: none
+    std::uint32_t trace_thread = 0;  // kWholeBlock: all of them, warp by warp
+    std::size_t trace_most = 0;      // accesses to note; 0: none
     bool cooperative = false;    // all blocks are there at the same time, and may wait for each other
 };
 
@@ -77,6 +96,7 @@ struct Launch {
     std::atomic<bool> order_lost{false};  // more was published than is kept: no more races between blocks are told
     PublishedKnowledge published;
     std::vector<TraceEntry> trace;
+    std::vector<WarpEntry> warp_trace;
     NanOrigins* origins = nullptr;  // null: nobody asks where a NaN comes from
 };
 

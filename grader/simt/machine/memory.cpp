@@ -181,7 +181,7 @@ class SharedWords {
     bool load() {
         const std::uint32_t operand = instruction_.operand[1];
         if (warp_.mask != kAllLanes || !(operand & kNarrowAddress) || instruction_.strength.ordered ||
-            warp_.watched != 0)
+            warp_.watched != 0 || warp_.is_noted)
             return false;
         const auto* address = warp_.source<std::uint32_t>(operand);
         offset_ = address[0] + static_cast<std::uint32_t>(instruction_.immediate);

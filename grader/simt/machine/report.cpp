@@ -255,7 +255,37 @@ std::string Device::written(const std::string& buffer, std::uint64_t element_byt
     return json.close(']').text();
 }
 
+namespace {
+
+std::string warp_trace_report(const Launch& launch) {
+    static constexpr const char* names[] = {"load", "store", "atomic", "shuffle", "barrier"};
+    const Program& program = *launch.program;
+    Json json;
+    json.open('[');
+    for (const WarpEntry& entry : launch.warp_trace) {
+        json.open('{');
+        place(json, program, "line", entry.site);
+        json.field("op", program.op_names[entry.text]).field("function", entry.function->name);
+        json.field("instruction", entry.instruction).field("warp", entry.warp);
+        json.field("kind", names[static_cast<int>(entry.asked)]).field("space", entry.space);
+        json.field("region", entry.region).field("bytes", entry.bytes).key("compiled_bytes");
+        if (entry.compiled == kUnknownWidth)
+            json.null();
+        else
+            json.value(std::uint64_t{entry.compiled});
+        json.key("cost").open('[').value(entry.cost.actual).value(entry.cost.ideal).close(']');
+        json.key("compiled_cost").open('[').value(entry.compiled_cost.actual).value(entry.compiled_cost.ideal);
+        json.close(']').field("lanes", entry.lanes).key("at").open('[');
+        for (const std::int64_t at : entry.at) json.value(at);
+        json.close(']').close('}');
+    }
+    return json.close(']').text();
+}
+
+}  // namespace
+
 std::string trace_report(const Launch& launch) {
+    if (launch.options.trace_thread == kWholeBlock) return warp_trace_report(launch);
     const Program& program = *launch.program;
     Json json;
     json.open('[');

@@ -149,8 +149,9 @@ void start_warp(Warp& warp, ThreadBlock& block, Worker& worker, std::uint32_t nu
     warp.alive = threads - first >= kLanes ? kAllLanes : (1u << (threads - first)) - 1;
     warp.born = warp.alive;
     warp.watched = 0;
-    if (launch.options.trace_most != 0 && launch.options.trace_block == block.linear &&
-        launch.options.trace_thread / kLanes == number)
+    const bool is_watched = launch.options.trace_most != 0 && launch.options.trace_block == block.linear;
+    warp.is_noted = is_watched && launch.options.trace_thread == kWholeBlock;
+    if (is_watched && launch.options.trace_thread / kLanes == number)
         warp.watched = 1u << launch.options.trace_thread % kLanes;
     warp.mask = 0;
     unpack_mask(0, warp.select);

@@ -34,4 +34,54 @@ void Watch::after() {
     if (trace.size() < warp_->block->launch->options.trace_most) trace.push_back(std::move(entry_));
 }
 
+namespace {
+
+WarpEntry entry_of(const Warp& warp, const Instruction& instruction, LaneMask lanes, Asked asked) {
+    WarpEntry entry;
+    entry.function = warp.frame->function;
+    entry.warp = warp.number;
+    entry.instruction = instruction.index;
+    entry.site = instruction.site;
+    entry.text = instruction.text;
+    entry.asked = asked;
+    entry.lanes = lanes;
+    return entry;
+}
+
+void keep(Warp& warp, WarpEntry entry) {
+    std::vector<WarpEntry>& trace = warp.block->launch->warp_trace;
+    if (trace.size() < warp.block->launch->options.trace_most) trace.push_back(std::move(entry));
+}
+
+}  // namespace
+
+void note_access(Warp& warp, const Instruction& instruction, const Access& access, std::uint32_t bytes, Window window,
+                 Asked asked, Cost cost, Cost compiled_cost) {
+    WarpEntry entry = entry_of(warp, instruction, warp.mask, asked);
+    const Target first = resolve(warp, instruction, access.start, window, bytes);
+    entry.space = space_name(window);
+    if (first.region) entry.region = first.region->name;
+    entry.bytes = bytes;
+    entry.compiled = instruction.compiled;
+    entry.cost = cost;
+    entry.compiled_cost = compiled_cost;
+    // An address that says by itself that it is one of shared memory has more bits than the place there.
+    const std::uint64_t start = window == Window::shared  ? access.start & ~(kWindowBytes - 1)
+                                : first.region != nullptr ? first.region->base
+                                                          : 0;
+    for_each_lane(warp.mask,
+                  [&](int lane) { entry.at.push_back(static_cast<std::int64_t>(access.address(lane) - start)); });
+    keep(warp, std::move(entry));
+}
+
+void note_shuffle(Warp& warp, const Instruction& instruction, const std::array<std::int8_t, kLanes>& sources) {
+    WarpEntry entry = entry_of(warp, instruction, warp.mask, Asked::shuffle);
+    for_each_lane(warp.mask, [&](int lane) { entry.at.push_back(sources[static_cast<std::size_t>(lane)]); });
+    keep(warp, std::move(entry));
+}
+
+void note_barrier(Warp& warp, const Block& block, LaneMask lanes) {
+    keep(warp, entry_of(warp, block.last, lanes, Asked::barrier));
+}
+
 }  // namespace simt

@@ -8,6 +8,7 @@
 #include "groups.hpp"
 #include "launch.hpp"
 #include "origins.hpp"
+#include "trace.hpp"
 
 namespace simt {
 namespace {
@@ -379,6 +380,7 @@ void park_at_barrier(Warp& warp, const Block& block, const Group& group, LaneMas
     const std::uint32_t threads = count == kAbsent ? 0 : warp.source<std::uint32_t>(count)[lane];
     warp.parked.push_back({group.frame, group.block, lanes, false, 0, id & 15, threads});
     if (threads != 0) come_to(warp.block->meetings[id & 15], warp, lanes);
+    if (warp.is_noted) note_barrier(warp, block, lanes);
 }
 
 void arrive(Warp& warp, const Instruction& instruction) {

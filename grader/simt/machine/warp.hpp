@@ -127,6 +127,7 @@ struct Warp {
     std::uint32_t number = 0;  // in the block
     LaneMask alive = 0, born = 0;
     LaneMask watched = 0;                           // the lane whose accesses are noted
+    bool is_noted = false;                          // the whole warp's are
     std::uint32_t epoch = 0;                        // synchronisations of this warp
     std::uint32_t stamp = 0;                        // 0: none since the last synchronisation
     std::uint32_t last_stamp = 0;                   // the newest one
