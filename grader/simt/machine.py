@@ -195,7 +195,8 @@ class Machine:
         """Runs a kernel to its end. Budgets count warp instructions; 0 is no bound.
 
         `blocks` are the linear indices of those that run, none for all. `watched` is the block and thread, linear too,
-        whose accesses `trace` tells (0xFFFFFFFF: all of the block), and the most of them. Blocks of a `cooperative` launch may wait for each other.
+        whose accesses `trace` tells (0xFFFFFFFF: all of the block), and the most of them. Blocks of a `cooperative`
+        launch may wait for each other.
         """
         chosen = (ctypes.c_uint64 * len(blocks))(*blocks)
         orders = (ctypes.sizeof(_Options), ORDERS[order], workers, cooperative, seed, warp_budget, launch_budget)

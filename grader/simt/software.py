@@ -60,10 +60,11 @@ class RunResult:
     space, region, offset in bytes, write, and value as hexadecimal bytes; that of a whole block holds what its warps
     asked for, each with line, op, function, instruction (its number), warp, kind (load, store, atomic, shuffle,
     barrier), space, region, bytes a lane, lanes (a mask) and, lane by lane, where in the region: `at`; `cost` and
-    `compiled_cost` are the wavefronts or sectors that count for it, and the fewest possible. `origins` are the instructions that made a
-    NaN of values that were none, where that was asked for: line, op, block, thread and operands of the first time; the
-    n-th of them is n in the payload of the NaNs that came of it. `moved` are the bytes of `counters.moved`, of memory
-    that the entry allocates no more than all of it. `tells_writers` is False of a run on a real GPU.
+    `compiled_cost` are the wavefronts or sectors that count for it, and the fewest possible. `origins` are the
+    instructions that made a NaN of values that were none, where that was asked for: line, op, block, thread and
+    operands of the first time; the n-th of them is n in the payload of the NaNs that came of it. `moved` are the bytes
+    of `counters.moved`, of memory that the entry allocates no more than all of it. `tells_writers` is False of a run on
+    a real GPU.
     """
 
     findings: list[DeviceFinding]
@@ -147,9 +148,9 @@ class SoftwareGPU:
         `roles`: "in" is read only, "out" and "workspace" hold nothing yet, "inout" holds values. `order` is that of
         blocks and warps: forward, reverse or shuffled by `seed`. `workers` = 0 takes what the host has. `budget` bounds
         the instructions of one warp, `launch_budget` those of all warps of a launch and 16 for each warp that starts. A
-        launch with a finding is the last one that runs. `trace` is a thread or block to watch; `mark_nans` makes every NaN
-        tell which instruction made it, on this device from now on. Where the machine cannot go on,
-        tensors stay as they are.
+        launch with a finding is the last one that runs. `trace` is a thread or block to watch; `mark_nans` makes every
+        NaN tell which instruction made it, on this device from now on. Where the machine cannot go on, tensors stay as
+        they are.
         """
         started = time.perf_counter()
         if not self._machine.alive:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
 from itertools import pairwise
 from pathlib import Path
 
 from grader.trace.accesses import Trace
 from grader.trace.sheet import notes, picture, places
 from grader.trace.steps import Step, steps_of
-from grader.trace.svg import STYLE, WIDTH, Drawing, number, tag
+from grader.trace.svg import STYLE, WIDTH, Drawing, escaped, number, tag
 from grader.trace.tiles import Field, drawn_arrays, framed, legend, painted, rulers, touched_in
 from grader.trace.tree import shuffle_map
 from grader.trace.words import counts, launched, say, sizes
@@ -119,22 +118,22 @@ def _told(step: Step, place: int, steps: int) -> str:
     when = say("step_number", number=place, steps=steps)
     if step.phase:
         when += ", " + say("after_barriers_one" if step.phase == 1 else "after_barriers", number=step.phase)
-    told = _element("strong", _what(step)) + escape(when)
+    told = _element("strong", _what(step)) + escaped(when)
     if step.worst is None or not step.cost:
         return told
     kind = "bad" if step.cost > step.ideal else "good"
-    return f'{told} · <span class="{kind}">{escape(counts(step.worst.space, step.cost, step.ideal))}</span>'
+    return f'{told} · <span class="{kind}">{escaped(counts(step.worst.space, step.cost, step.ideal))}</span>'
 
 
 def _bar(steps: Sequence[Step], first: int) -> str:
     last = len(steps)
     buttons = "".join(
-        f'<button id="{name}" type="button" aria-label="{escape(say(name))}">{sign}</button>'
+        f'<button id="{name}" type="button" aria-label="{escaped(say(name))}">{sign}</button>'
         for name, sign in (("back", "‹"), ("play", "▶"), ("on", "›"))
     )
     slider = (
         f'<input type="range" id="step" min="1" max="{last}" value="{first + 1}" data-first="{first}" '
-        f'aria-label="{escape(say("slider"))}">'
+        f'aria-label="{escaped(say("slider"))}">'
     )
     track = f'<div class="track">{_track(steps)}{slider}</div>'
     return (
@@ -164,7 +163,7 @@ def _source(trace: Trace) -> str:
     items = ""
     for at in range(_first_line(lines, min(asks)), min(max(asks) + 1, len(lines)) + 1):
         kind = f' class="asks{" costs" if costs.get(at) else ""}" tabindex="0"' if at in asks else ""
-        items += f'<li data-line="{at}"{kind}><i>{at}</i>{escape(lines[at - 1])}</li>'
+        items += f'<li data-line="{at}"{kind}><i>{at}</i>{escaped(lines[at - 1].expandtabs(4))}</li>'
     return f"<section>{_element('h2', say('source'))}<ol>{items}</ol>{_element('p', say('keys'))}</section>"
 
 
@@ -198,7 +197,7 @@ def _figure(each: Field) -> str:
 
 
 def _element(name: str, content: str) -> str:
-    return f"<{name}>{escape(content)}</{name}>"
+    return f"<{name}>{escaped(content)}</{name}>"
 
 
 def _json(frames: _Frames) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST = 8_000  # entries of a trace
 _MOST_CASES = 8  # that are looked at to find a typical one
-_SECONDS = 3.0  # for looking at them
+_MOST_EVENTS = 20_000  # of them together: a few seconds
 _MOST_ELEMENTS = 1 << 15  # of all buffers of such a case
 _ENOUGH_THREADS = 0.9  # of those that are at work in the case where most are
 _ENOUGH_ROUNDS = 4  # from barrier to barrier: two tiles of a loop
@@ -59,9 +58,8 @@ class Recorder:
         """The block in the smallest case that shows what the part's other small ones do; as `trace` otherwise."""
         traces: list[Trace] = []
         reason = "nothing"
-        begun = time.monotonic()
         for case in _small_cases(self.part):
-            if traces and time.monotonic() - begun > _SECONDS:
+            if sum(len(trace.events) for trace in traces) > _MOST_EVENTS:
                 break
             try:
                 traces.append(self.trace(case, block, line))

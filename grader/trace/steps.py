@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from grader.trace.accesses import Access, Array, Barrier, Event, Shuffle, Trace
 
-_Key: TypeAlias = tuple[int, int, int]  # barriers passed, instruction, how many times since then
+_Key: TypeAlias = tuple[int, int, str, int]  # barriers passed, instruction, what it does, how many times since then
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def worst(accesses: Sequence[Access]) -> Access | None:
 
 
 def steps_of(trace: Trace) -> list[Step]:
-    """All steps of a trace, in an order that no warp contradicts."""
+    """All steps of a trace, in the order of the first warp that takes them: lanes that part may come in another one."""
     at: dict[_Key, list[Access | Shuffle]] = {}
     order: list[_Key] = []
     for warp in range(trace.warps):
@@ -71,13 +71,14 @@ def steps_of(trace: Trace) -> list[Step]:
 
 def _keys(events: Sequence[Event], at: dict[_Key, list[Access | Shuffle]]) -> list[_Key]:
     """The keys of one warp's events in order; `at` is told which events they stand for."""
-    phase, seen, keys = 0, Counter[int](), []
+    phase, seen, keys = 0, Counter[tuple[int, str]](), []
     for event in events:
         if isinstance(event, Barrier):
             phase, seen = phase + 1, Counter()
             continue
-        key = (phase, event.instruction, seen[event.instruction])
-        seen[event.instruction] += 1
+        does = (event.instruction, event.kind if isinstance(event, Access) else "shuffle")
+        key = (phase, *does, seen[does])
+        seen[does] += 1
         at.setdefault(key, []).append(event)
         keys.append(key)
     return keys

@@ -77,12 +77,12 @@ def number(value: object) -> str:
 
 def text(x: float, y: float, line: str, class_: str = "") -> str:
     """A line of text that begins at (x, y), or ends there with class `end`."""
-    return tag("text", escape(_printable(line)), x=x, y=y, class_=class_ or None)
+    return tag("text", escaped(line), x=x, y=y, class_=class_ or None)
 
 
-def _printable(line: str) -> str:
-    """Without what XML cannot hold."""
-    return "".join(character if character.isprintable() else " " for character in line)
+def escaped(line: str) -> str:
+    """As it may stand between tags, without what neither XML nor a terminal can hold."""
+    return escape("".join(character if character.isprintable() else " " for character in line))
 
 
 def cells(places: Iterable[tuple[int, int]]) -> str:
@@ -131,7 +131,7 @@ def document(drawings: Iterable[Drawing], heading: str, *, gap: float = 26) -> s
         y += drawing.height + gap
     height = y - gap + MARGIN
     inside = (
-        tag("title", escape(_printable(heading)))
+        tag("title", escaped(heading))
         + tag("style", escape(STYLE))
         + tag("rect", width=WIDTH, height=height, class_="paper")
         + body

@@ -197,7 +197,9 @@ void Session::do_launch(const FunctionMap& kernel, Random& random) {
         .blocks = blocks.data(),
         .block_count = blocks.size(),
         .trace_block = random.one_in(4) ? random.any() : random.below(4),
-        .trace_thread = static_cast<std::uint32_t>(random.one_in(4) ? random.any() : random.below(40)),
+        .trace_thread = static_cast<std::uint32_t>(random.one_in(4)   ? random.any()
+                                                   : random.one_in(3) ? 0xffffffffu
+                                                                      : random.below(40)),
         .trace_most = static_cast<std::uint32_t>(random.one_in(3) ? random.below(200) : 0),
     };
     done(simt_launch(device_.get(), kernel.name.c_str(), grid, block, shared, parameters.data(), parameters.size(),

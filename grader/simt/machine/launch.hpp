@@ -58,7 +58,7 @@ struct LaunchOptions {
     std::uint64_t trace_block = 0;
     std::uint32_t trace_thread = 0;  // kWholeBlock: all of them, warp by warp
     std::size_t trace_most = 0;      // accesses to note; 0: none
-    bool cooperative = false;    // all blocks are there at the same time, and may wait for each other
+    bool cooperative = false;        // all blocks are there at the same time, and may wait for each other
 };
 
 // Where a variable lies in shared memory. Between two of them lies what is nobody's.
