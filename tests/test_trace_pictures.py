@@ -11,7 +11,7 @@ import pytest
 
 from grader.explain import sentence
 from grader.puzzle import Case
-from grader.trace.accesses import Access, Array, Barrier, Trace
+from grader.trace.accesses import Access, Array, Barrier, Shuffle, Trace
 from grader.trace.banks import bank_map
 from grader.trace.page import page
 from grader.trace.sectors import sector_map
@@ -148,6 +148,15 @@ def test_a_warp_that_halves_with_shuffles_is_a_tree_of_31_sums_with_the_lanes_of
     (strong,) = paths(drawn, "edge told")
     assert strong.count("L") == 2 * 31
     assert warp_tree(recorder("3.3").typical()) is None
+
+
+def test_a_tree_ends_where_the_same_shuffles_begin_again() -> None:
+    trace = recorder("5.2").typical()
+    once = [event for event in trace.events if event.warp == 0]
+    shuffles = [event for event in once if isinstance(event, Shuffle)]
+    assert len(shuffles) == 5
+    assert warp_tree(replace(trace, events=shuffles * 3)) == warp_tree(trace)
+    assert warp_tree(replace(trace, events=shuffles[:1] * 3)) is None
 
 
 def test_a_sum_in_shared_memory_is_a_tree_and_a_transpose_is_none() -> None:

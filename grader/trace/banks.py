@@ -23,11 +23,10 @@ def bank_map(access: Access) -> Drawing:
     title = access_line(access)
     head = text(MARGIN, 14, title, "head") + text(MARGIN, 30, *counted(access))
     head += text(MARGIN, 45, first_elements(access), "code soft")
-    words = Counter(bank for bank, _ in {(one.bank, one.word) for one in asked})
     bars = _TOP + LANES * _CELL + 10
-    end = bars + _bar(max(words.values(), default=1)) + 30
+    end = bars + _bar(max(_words(asked).values(), default=1)) + 30
     return Drawing(
-        title, end + 4, (head, _axes(), _cells(asked), _lattice(), _depths(words, bars), _legend(asked, end))
+        title, end + 4, (head, _axes(), _cells(asked), _lattice(), _depths(asked, bars), _legend(asked, end))
     )
 
 
@@ -65,18 +64,27 @@ def shade(wait: int, most: int) -> int:
     return 0 if wait == 0 else wait if most <= _SHADES else 1 + (wait - 1) * _SHADES // most
 
 
-def _depths(words: Mapping[int, int], y: float) -> str:
-    """Below each bank a bar, and below the first of equal ones a number: how many different words of it are wanted."""
+def _depths(asked: list[Served], y: float) -> str:
+    """Below each bank a bar: how many different words of it are wanted, in the colour of who waits longest there; and
+    below the first of equal ones the number.
+    """
+    words, waits = _words(asked), {one.bank: 0 for one in asked}
+    for one in asked:
+        waits[one.bank] = max(waits[one.bank], one.wait)
     body = text(_LEFT - 5, y + 8, say("words"), "label end")
-    most = max(words.values(), default=1)
-    for depth in sorted(set(words.values())):
-        banks = [bank for bank in sorted(words) if words[bank] == depth]
+    for depth, wait in sorted({(words[bank], waits[bank]) for bank in words}):
+        banks = [bank for bank in sorted(words) if (words[bank], waits[bank]) == (depth, wait)]
         high = number(_bar(depth))
         path = "".join(f"M{_LEFT + bank * _CELL + 1} {y}h{_CELL - 2}v{high}h-{_CELL - 2}z" for bank in banks)
-        body += tag("path", d=path, class_=f"w{shade(depth - 1, most - 1)}")
+        body += tag("path", d=path, class_=f"w{shade(wait, longest(asked))}")
         firsts = [bank for bank in banks if words.get(bank - 1) != depth]
         body += "".join(text(_middle(bank), y + _bar(depth) + 9, str(depth), "label middle") for bank in firsts)
     return body
+
+
+def _words(asked: list[Served]) -> Mapping[int, int]:
+    """Bank → how many different words of it are wanted."""
+    return Counter(bank for bank, _ in {(one.bank, one.word) for one in asked})
 
 
 def _bar(words: int) -> float:

@@ -9,7 +9,7 @@ from grader.trace.accesses import Access, Trace
 from grader.trace.banks import bank_map
 from grader.trace.record import MOST
 from grader.trace.sectors import sector_map
-from grader.trace.steps import worst
+from grader.trace.steps import steps_of, worst
 from grader.trace.svg import MARGIN, Drawing, document, text
 from grader.trace.tiles import drawn_arrays, tiles
 from grader.trace.tree import shared_tree, warp_tree
@@ -77,7 +77,8 @@ def _accesses(trace: Trace, line: int | None) -> tuple[list[Drawing], int]:
 
 def _arrays(trace: Trace) -> Iterator[Drawing]:
     fields = drawn_arrays(trace, _MOST_ARRAYS)
-    drawn = [tiles(trace, field.array) for field in fields]
+    steps = [step.array for step in steps_of(trace)]
+    drawn = [tiles(trace, field.array) for field in fields if steps.count(field.array) > 1]
     trees = [shared_tree(trace, field.array) for field in fields if field.array.space == "shared"]
     yield from (drawing for drawing in (*drawn, warp_tree(trace), *trees) if drawing is not None)
 

@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 WIDTH = 400  # of every drawing, in its own units: on a phone they are about as wide as pixels
 MARGIN = 12
+_SCALE = 1.3  # of a file that is opened by itself
 
 STYLE = """
 .trace { --paper: #ffffff; --ink: #1f2328; --soft: #59636e; --rule: #d5dbe1; --empty: #eef1f4; --load: #2b78d4;
@@ -137,6 +138,6 @@ def document(drawings: Iterable[Drawing], heading: str, *, gap: float = 26) -> s
         + body
     )
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tag(
-        "svg", inside, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {WIDTH} {number(height)}", class_="trace",
-        role="img",
+        "svg", inside, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {WIDTH} {number(height)}",
+        width=_SCALE * WIDTH, height=_SCALE * height, class_="trace", role="img",
     )  # fmt: skip

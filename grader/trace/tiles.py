@@ -163,7 +163,7 @@ def tiles(trace: Trace, array: Array) -> Drawing | None:
 
 
 def _told(shown: int, touching: int, steps: int) -> str:
-    key = "small_all" if shown == touching else "small_some"
+    key = "small_one" if touching == 1 else "small_all" if shown == touching else "small_some"
     return say(key, shown=shown, touching=touching, steps=steps)
 
 

@@ -25,17 +25,18 @@ class Level:
 
 
 def warp_tree(trace: Trace) -> Drawing | None:
-    """The shuffles of warp 0 that follow one another; None where there are fewer than two."""
+    """The first shuffles of warp 0 that make a tree: on one line, with nothing between them, and no two alike."""
     levels: list[Level] = []
     for event in trace.events:
         if event.warp != 0:
             continue
-        if isinstance(event, Shuffle):
-            levels.append(_shuffled(event))
-        elif levels and len(levels) > 1:
+        level = _shuffled(event) if isinstance(event, Shuffle) else None
+        if level is not None and all(level.line == other.line and level != other for other in levels):
+            levels.append(level)
+        elif len(levels) > 1:
             break
         else:
-            levels = []
+            levels = [level] if level is not None else []
     return _tree(say("shuffle_tree"), levels, LANES, "lane_short") if len(levels) > 1 else None
 
 
@@ -133,10 +134,8 @@ def _drawing(title: str, below_it: str, levels: Sequence[Level], across: int, to
             edges[True] += f"M{number(x(place))} {top}L{number(x(place))} {below}"
         body += text(_LEFT - 8, below - _LEVEL / 2 + 6, say("line_short", line=level.line), "label end")
     for depth in range(len(levels) + 1):
-        reach = _reach(levels, depth, across)
-        for place in range(reach):
-            radius = min(2.6, wide / 2.6)
-            nodes[place in told[depth]] += tag("circle", cx=x(place), cy=_TOP + depth * _LEVEL, r=radius)
+        for place in _nodes(levels, depth) | told[depth]:
+            nodes[place in told[depth]] += tag("circle", cx=x(place), cy=_TOP + depth * _LEVEL, r=min(2.6, wide / 2.6))
     body += tag("path", d=edges[False], class_="edge") + tag("path", d=edges[True], class_="edge told")
     body += tag("g", nodes[False], class_="node") + tag("g", nodes[True], class_="node told")
     return Drawing(title, _TOP + len(levels) * _LEVEL + 12, (body,))
@@ -150,8 +149,7 @@ def _told(levels: Sequence[Level]) -> list[set[int]]:
     return told
 
 
-def _reach(levels: Sequence[Level], depth: int, across: int) -> int:
-    """How many places are drawn at a depth: those of the level before it that were made, at the top all."""
-    if depth == 0:
-        return across
-    return max(levels[depth - 1].made_of) + 1
+def _nodes(levels: Sequence[Level], depth: int) -> set[int]:
+    """The places that the level above made, and those that the level below makes something of."""
+    made = set(levels[depth - 1].made_of) if depth else set()
+    return made.union(*levels[depth].made_of.values()) if depth < len(levels) else made

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from grader.explain import sentence
 from grader.trace.accesses import Access, Array, Trace
 
-_ELEMENTS_NAMED = 3
+_MOST_CHARACTERS = 56
 
 
 def say(key: str, **facts: object) -> str:
@@ -33,18 +31,18 @@ def counts(space: str, cost: int, ideal: int) -> str:
 
 
 def first_elements(access: Access) -> str:
-    """Such as "lane 0: tile[0][0], lane 1: tile[1][0], …"."""
+    """Such as "lane 0: tile[0][0], lane 1: tile[1][0], …"; as many as fit below a picture's head."""
     array = access.array
     if array is None:
         return ""
-    named = [
-        say("lane_takes", lane=lane, element=element(array, address))
-        for lane, address in enumerate(access.lanes)
-        if address is not None and array.holds(address)
-    ]
-    if access.together > 1:
-        named.insert(0, say("together", number=access.together, bytes=access.bytes))
-    return ", ".join(islice(named, _ELEMENTS_NAMED)) + (", …" if len(named) > _ELEMENTS_NAMED else "")
+    told = say("together", number=access.together, bytes=access.bytes) if access.together > 1 else ""
+    for lane, address in enumerate(access.lanes):
+        if address is not None and array.holds(address):
+            more = (", " if told else "") + say("lane_takes", lane=lane, element=element(array, address))
+            if len(told) + len(more) > _MOST_CHARACTERS:
+                return f"{told}, …"
+            told += more
+    return told
 
 
 def element(array: Array, address: int) -> str:
