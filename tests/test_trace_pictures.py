@@ -159,6 +159,15 @@ def test_a_tree_ends_where_the_same_shuffles_begin_again() -> None:
     assert warp_tree(replace(trace, events=shuffles[:1] * 3)) is None
 
 
+def test_shuffles_of_single_lanes_are_no_tree_and_drawn_all_the_same() -> None:
+    trace = recorder("5.2", "warp_mask_of_one").typical()
+    assert warp_tree(trace) is None
+    own = Shuffle(0, 20, 1, tuple(range(32)))
+    assert warp_tree(replace(trace, events=[own, replace(own, instruction=2)])) is None
+    assert sheet(trace, "x")
+    assert page(replace(trace, events=[own, *trace.events]), "x")
+
+
 def test_a_sum_in_shared_memory_is_a_tree_and_a_transpose_is_none() -> None:
     trace = recorder("5.1").typical()
     partial = next(array for array in trace.arrays if array.name == "partial")

@@ -31,13 +31,14 @@ def warp_tree(trace: Trace) -> Drawing | None:
         if event.warp != 0:
             continue
         level = _shuffled(event) if isinstance(event, Shuffle) else None
+        level = level if level is not None and level.made_of else None
         if level is not None and all(level.line == other.line and level != other for other in levels):
             levels.append(level)
         elif len(levels) > 1:
             break
         else:
             levels = [level] if level is not None else []
-    return _tree(say("shuffle_tree"), levels, LANES, "lane_short") if len(levels) > 1 else None
+    return _tree(say("shuffle_tree"), levels, LANES, "lane_short") if 1 < len(levels) <= _MOST_LEVELS else None
 
 
 def shuffle_map(shuffle: Shuffle) -> Drawing:
