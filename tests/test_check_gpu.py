@@ -267,7 +267,7 @@ def test_a_file_is_raced_against_everybody_and_the_solution_not_against_itself(
     command = (*PRETENDED, "--kernels", "tests.rival_kernels")
     for module in (session, rivals):
         monkeypatch.setattr(module, "RealGPU", functools.partial(session.RealGPU, command=command))
-    monkeypatch.setattr(pytorch_rival, "COMMAND", (sys.executable, "-m", "tests.pretend_torch"))
+    monkeypatch.setattr(pytorch_rival, "COMMAND", (sys.executable, "-m", "tests.idle_rival"))
     monkeypatch.setattr(checking, "why_not", lambda: None)
     located = load_catalog(ROOT).resolve("1.2")[1]
     assert located is not None

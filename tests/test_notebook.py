@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -112,23 +113,46 @@ class Machine:
         return (self.root / "called").read_text()
 
 
-@pytest.mark.parametrize("driver", ["550.54.15", "580.95.05"])
-def test_its_cells_time_the_bundles(driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+NEW_DRIVER, OLD_DRIVER = "580.95.05", "550.54.15"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, str], Machine]:
+    def started(course: Path, driver: str) -> Machine:
+        (tmp_path / "content").mkdir()
+        monkeypatch.chdir(tmp_path / "content")
+        made = Machine(tmp_path, course, driver)
+        monkeypatch.setenv("LD_LIBRARY_PATH", "")
+        for name, value in made.environment.items():
+            monkeypatch.setenv(name, value)
+        return made
+
+    return started
+
+
+def test_its_cells_time_the_bundles(
+    machine: Callable[[Path, str], Machine], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     course = make_course(tmp_path / "course")
     (course / "pyproject.toml").touch()
     (course / "bundles").mkdir()
     monkeypatch.chdir(course)
     assert run(["bundle", "1.1", "--for", "H100", "--out", "bundles/mine.zip"]) == 0
-    (tmp_path / "content").mkdir()
-    monkeypatch.chdir(tmp_path / "content")
-    machine = Machine(tmp_path, course, driver)
-    monkeypatch.setenv("LD_LIBRARY_PATH", "")
-    for name, value in machine.environment.items():
-        monkeypatch.setenv(name, value)
+    colab = machine(course, NEW_DRIVER)
     for cell in cells():
-        machine.run(cell.replace("https://…/course.zip", "https://example.org/course.git"))
+        colab.run(cell.replace("https://…/course.zip", "https://example.org/course.git"))
     (entry,) = (entry_from_json(plain) for plain in read_results(Path("results.json").read_text()))
     assert entry.timing.device == "Pretended GPU"
-    assert "pip install -q -e fetched[nvcc,gpu]" in machine.called
-    assert ("cuda-compat-13-0" in machine.called) == (driver < "580")
-    assert ("/usr/local/cuda-13.0/compat" in os.environ["LD_LIBRARY_PATH"]) == (driver < "580")
+    assert "pip install -q -e fetched[nvcc,gpu]" in colab.called
+    assert "cuda-compat-13-0" not in colab.called
+    assert os.environ["LD_LIBRARY_PATH"] == ""
+
+
+def test_an_old_driver_gets_the_package_for_forward_compatibility(
+    machine: Callable[[Path, str], Machine], tmp_path: Path
+) -> None:
+    colab = machine(tmp_path, OLD_DRIVER)
+    (cell,) = (cell for cell in cells() if "nvidia-smi" in cell)
+    colab.run(cell)
+    assert "apt-get -qq install -y cuda-compat-13-0" in colab.called
+    assert "/usr/local/cuda-13.0/compat" in os.environ["LD_LIBRARY_PATH"]

@@ -36,6 +36,7 @@ PARTS = {located.label: located for puzzle in load_catalog(ROOT).puzzles for loc
 SMALL = Case(n=4096)
 PRETENDED = (sys.executable, "-m", "tests.pretend_gpu", "--kernels", "tests.rival_kernels")
 TORCH = (sys.executable, "-m", "tests.pretend_torch")
+IDLE = (sys.executable, "-m", "tests.idle_rival")
 
 
 @pytest.fixture(autouse=True)
@@ -165,7 +166,7 @@ def test_pytorch_touches_the_gpu_when_it_is_to_run_something_and_not_before(stop
 
 def test_a_product_counts_as_if_it_had_as_many_operations_as_the_case(stopped: list[Contestant]) -> None:
     flops = 3 * 256**3
-    product = ProductContestant("ceiling", "float32", flops, child=Child(TORCH))
+    product = ProductContestant("ceiling", "float32", flops, child=Child(IDLE))
     stopped.append(product)
     assert product.lap(1).ms == pytest.approx(2.0 * flops / (2 * 256**3))
     assert product.what == "PyTorch's product of 256 × 256 matrices in float32, scaled to as many operations"

@@ -27,7 +27,7 @@ from tests.judging import ROOT
 from tests.test_limits import H200
 
 PRETENDED = (sys.executable, "-m", "tests.pretend_gpu", "--kernels", "tests.rival_kernels")
-TORCH = (sys.executable, "-m", "tests.pretend_torch")
+IDLE = (sys.executable, "-m", "tests.idle_rival")
 UNKNOWN = dataclasses.replace(H200, memory_khz=0, clock_khz=0)  # the pretended GPU is past any peak
 
 
@@ -48,7 +48,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (rivals, timings, timed_group):
         monkeypatch.setattr(module, "RealGPU", functools.partial(RealGPU, command=PRETENDED))
     monkeypatch.setattr(timed_group, "RULE", Rule(warm_up=0, least_rounds=8, seconds=2.0))
-    monkeypatch.setattr(timed_group, "COMMAND", TORCH)
+    monkeypatch.setattr(timed_group, "COMMAND", IDLE)
     monkeypatch.setattr(timings, "PyTorch", EagerAlone)
 
 
@@ -101,7 +101,7 @@ def test_what_cannot_be_true_is_a_problem_whoever_it_is_of(pytorch: PyTorch) -> 
 def test_a_rival_that_fails_is_named_and_a_solution_that_fails_is_a_problem(
     pytorch: PyTorch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timed_group, "COMMAND", (*TORCH, "crowded"))
+    monkeypatch.setattr(timed_group, "COMMAND", (*IDLE, "crowded"))
     pytorch.eager = Kept()
     group = raced([small("1.2"), small("1.5")], UNKNOWN, pytorch)
     pytorch.eager.end()
@@ -192,7 +192,7 @@ def test_where_pytorch_errs_it_is_a_problem() -> None:
 
 
 def test_a_process_of_pytorch_stays_until_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timed_group, "COMMAND", TORCH)
+    monkeypatch.setattr(timed_group, "COMMAND", IDLE)
     kept, product = Kept(), {"do": "product", "dtype": "float32", "size": 8}
     first = kept._child
     for _ in range(2):

@@ -47,8 +47,9 @@ def tried(part: Part) -> float:
 def compile_seconds(part: Part) -> float:
     """How long the first call takes of what torch.compile makes for the bench case."""
     assert part.in_pytorch is not None
+    given = arguments(part, part.bench)
     begun = time.perf_counter()
-    call_by_name(torch.compile(part.in_pytorch, dynamic=False), arguments(part, part.bench))
+    call_by_name(torch.compile(part.in_pytorch, dynamic=False), given)
     torch.cuda.synchronize()
     return round(time.perf_counter() - begun, 1)
 
