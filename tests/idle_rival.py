@@ -1,7 +1,8 @@
-"""A rival's process that runs nothing, spoken to as `grader.cuda.pytorch_child`: `python -m tests.idle_rival [crowded]`.
+"""A rival's process that runs nothing: `python -m tests.idle_rival [crowded]`, in the place of PyTorch's.
 
-A lap takes 2 ms. It is for tests of who races whom, which need no PyTorch: importing it takes a process two seconds.
-`tests.pretend_torch` is the stand-in that runs it. "crowded" has no memory.
+It answers as `grader.cuda.pytorch_child` does, and a lap takes 2 ms. It is for tests of who races whom, which need no
+PyTorch: importing it takes a process two seconds. `tests.pretend_torch` is the stand-in that runs it. "crowded" has no
+memory.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
@@ -26,9 +27,7 @@ def sampled(every: Sequence[One], one_in: int) -> list[One]:
 
 
 def one_of_each(every: Sequence[One], kinds: Sequence[Iterable[Hashable]]) -> list[One]:
-    """As few of them as a look at one after the other finds, in their order, so that each kind is there; `kinds` are
-    those of each of them.
-    """
+    """Few of them, in their order, so that each kind is there and none could go; `kinds` are those of each of them."""
     if THOROUGH:
         return list(every)
     shuffled = random.Random(COMMIT).sample(range(len(every)), len(every))
@@ -38,4 +37,9 @@ def one_of_each(every: Sequence[One], kinds: Sequence[Iterable[Hashable]]) -> li
         if not seen.issuperset(kinds[place]):
             seen.update(kinds[place])
             chosen.append(place)
+    times = Counter(kind for place in chosen for kind in set(kinds[place]))
+    for place in list(chosen):
+        if all(times[kind] > 1 for kind in kinds[place]):  # those that came later show as much
+            chosen.remove(place)
+            times.subtract(set(kinds[place]))
     return [every[place] for place in sorted(chosen)]

@@ -20,7 +20,7 @@ from tests.sampling import COMMIT, THOROUGH
 PARTS = [part for puzzle in load_catalog(ROOT).puzzles for part in puzzle.parts]
 MUTANTS = [mutant for part in PARTS for mutant in mutants_of(part)]
 JUDGED = known_parts(ROOT / "results" / "mutants.json", PARTS)
-SAMPLE = sample_of([mutant for mutant in MUTANTS if mutant.part in JUDGED], 100 if THOROUGH else 10, COMMIT)
+SAMPLE = sample_of([mutant for mutant in MUTANTS if mutant.part in JUDGED], 100 if THOROUGH else 6, COMMIT)
 ENTRIES = json.loads((ROOT / REASONS).read_text(encoding="utf-8"))
 
 
