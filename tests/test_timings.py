@@ -28,6 +28,7 @@ from tests.test_limits import H200
 
 PRETENDED = (sys.executable, "-m", "tests.pretend_gpu", "--kernels", "tests.rival_kernels")
 IDLE = (sys.executable, "-m", "tests.idle_rival")
+TORCH = (sys.executable, "-m", "tests.pretend_torch")
 UNKNOWN = dataclasses.replace(H200, memory_khz=0, clock_khz=0)  # the pretended GPU is past any peak
 
 
@@ -192,7 +193,7 @@ def test_where_pytorch_errs_it_is_a_problem() -> None:
 
 
 def test_a_process_of_pytorch_stays_until_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timed_group, "COMMAND", IDLE)
+    monkeypatch.setattr(timed_group, "COMMAND", TORCH)
     kept, product = Kept(), {"do": "product", "dtype": "float32", "size": 8}
     first = kept._child
     for _ in range(2):
