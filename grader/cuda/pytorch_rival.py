@@ -15,7 +15,7 @@ from grader.cuda.child import Child
 from grader.cuda.input_sets import InputSets
 from grader.cuda.timing import Lap
 from grader.explain import sentence
-from grader.puzzle import Case
+from grader.puzzle import Case, Part
 
 COMMAND = (sys.executable, "-m", "grader.cuda.pytorch_child")
 WITH_COMPILER = "--compiled"  # behind it: imports the compiler at once, which takes seconds too
@@ -90,6 +90,12 @@ class ProductContestant(PyTorchContestant):
         return Lap(taken.ms * self._share, taken.host_ms * self._share)
 
 
+def called_in(part: Part) -> str:
+    """What the part calls of PyTorch, as the first line of its function's docstring says it."""
+    said = "" if isinstance(part.pytorch, str) else getattr(part.pytorch, "__doc__", None) or ""
+    return said.partition("\n")[0].rstrip(".") or sentence("rivals", "plain")
+
+
 def pytorch_ahead(located: Located) -> Child | None:
     """A process that imports PyTorch for this part, while its inputs are still to be drawn; None where none is wanted.
 
@@ -102,10 +108,8 @@ def pytorch_of(
     located: Located, case: Case, sets: InputSets, *, compiled: bool = False, child: Process | None = None
 ) -> PyTorchContestant:
     """What the part has for PyTorch, as it is or through torch.compile; there is something."""
-    function = located.part.in_pytorch
-    called = (getattr(function, "__doc__", None) or "").partition("\n")[0].rstrip(".").replace("`", "")
     name = "compiled" if compiled else "pytorch"
-    what = sentence("rivals", name, facts={"called": called or sentence("rivals", "plain")})
+    what = sentence("rivals", name, facts={"called": called_in(located.part).replace("`", "")})
     load = {"do": "part", "folder": str(located.puzzle.directory), "part": located.part.name, "compiled": compiled}
     load |= {"params": dict(case.params), "sets": sets.paths}
     seconds = _COMPILE_SECONDS if compiled else _START_SECONDS

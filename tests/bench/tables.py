@@ -11,6 +11,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
+from grader.catalog import load_catalog
+from grader.cuda.pytorch_rival import called_in
+
 ROOT = Path(__file__).resolve().parents[2]
 Table: TypeAlias = Callable[[Mapping[str, Any]], str]
 
@@ -187,36 +190,37 @@ def training_passes(measured: Mapping[str, Any]) -> str:
     return "\n".join(rows)
 
 
-_SHOWN = ("1.5", "2.5", "3.6", "4.4", "5.3", "5.7", "6.3", "6.4", "7.3", "7.8", "8.5", "8.6", "9.3", "10.8", "10.9")
+_SHOWN = ("1.5", "2.5", "3.6", "4.4", "5.3", "5.7", "6.3", "7.3", "8.5", "8.6", "9.3", "10.8", "10.9")
 
 
 def beside_pytorch(*labels: str) -> Table:
     """Solutions beside PyTorch, as it is and compiled, and the limit, all in turn; those of these labels, or all."""
 
     def table(measured: Mapping[str, Any]) -> str:
-        rows = ["| part | ms | | of the limit | PyTorch | torch.compile |", "|---" * 6 + "|"]
-        for part in measured["parts"]:
-            if labels and part["label"] not in labels:
-                continue
+        rows = ["| part | ms | | of the limit | PyTorch takes | torch.compile takes |", "|---" * 6 + "|"]
+        parts = [part for part in measured["parts"] if not labels or part["label"] in labels]
+        lacking = []
+        for part in parts:
             rivals = {rival["name"]: rival for rival in part["rivals"]}
-            limit = f"{100 * rivals['ceiling']['times']:.0f} %" if "ceiling" in rivals else ""
+            limit = f"{100 * rivals['ceiling']['times']:.0f} %" if part["bound"] != "launch" else ""
             times = [_times(rivals.get(name)) for name in ("pytorch", "compiled")]
-            cells = [f"{part['label']} `{part['part']}`", f"{part['ms']:.3g}", _rate(part), limit, *times]
-            rows.append(f"| {' | '.join(cells)} |")
+            lacking += [part["label"]] if "compiled" not in rivals else []
+            rows.append(f"| {part['label']} `{part['part']}` | {part['ms']:.3g} | {_rate(part)} | {limit} | ")
+            rows[-1] += " | ".join(times) + " |"
+        if lacking:
+            rows += ["", f"No time was left for torch.compile of {in_ranges(lacking)}."]
         return "\n".join(rows)
 
     return table
 
 
-def called_in_pytorch(measured: Mapping[str, Any]) -> str:
-    """What PyTorch runs, part by part, where it is not the formula as it stands."""
-    rows = ["| parts | PyTorch |", "|---|---|"]
-    labels: dict[str, list[str]] = {}
-    for part in measured["parts"]:
-        for rival in part["rivals"]:
-            if rival["name"] == "pytorch":
-                labels.setdefault(rival["what"].removeprefix("PyTorch: "), []).append(part["label"])
-    return "\n".join([*rows, *(f"| {', '.join(of)} | {what} |" for what, of in labels.items())])
+def called_in_pytorch(_measured: Mapping[str, Any]) -> str:
+    """What PyTorch runs, part by part."""
+    rows, labels = ["| parts | PyTorch |", "|---|---|"], dict[str, list[str]]()
+    for located in (located for puzzle in load_catalog(ROOT).puzzles for located in puzzle.parts):
+        if located.part.in_pytorch is not None:
+            labels.setdefault(called_in(located.part), []).append(located.label)
+    return "\n".join([*rows, *(f"| {in_ranges(of)} | {called} |" for called, of in labels.items())])
 
 
 def checked(label: str) -> Table:
@@ -246,6 +250,18 @@ def decisions(measured: Mapping[str, Any]) -> str:
 def _said(counts: Mapping[str, int]) -> str:
     words = {"tie": "a tie"}
     return ", ".join(f"{count} times {words.get(said, said)}" for said, count in counts.items())
+
+
+def in_ranges(labels: Sequence[str]) -> str:
+    """Labels in their order, neighbours joined: "1.1 to 1.6, 2.7, 2.8"."""
+    runs: list[list[str]] = []
+    for label in labels:
+        puzzle, number = map(int, label.split("."))
+        if runs and runs[-1][-1] == f"{puzzle}.{number - 1}":
+            runs[-1].append(label)
+        else:
+            runs.append([label])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
 def _rate(part: Mapping[str, Any]) -> str:

@@ -93,7 +93,7 @@ class PyTorch:
 class Group:
     """Some parts in one race: `prepare`, `race` with nothing beside it, `finish`. Then there are `rows` and `problems`.
 
-    `hung` tells that a solution's first lap has not come to an end.
+    `left_out` says why somebody has no laps, `hung` that a solution's first has not come to an end.
     """
 
     parts: Sequence[Located]
@@ -104,7 +104,7 @@ class Group:
     problems: list[str] = field(default_factory=list)
     hung: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
-    _left_out: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
     _running: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     _contestants: list[Contestant] = field(default_factory=list)
     _held: Race = field(default_factory=Race)
@@ -130,7 +130,7 @@ class Group:
         sensors = Sensors(self.device.uuid)
         with self._taking("racing"):
             self._held = race(self._contestants, sets=1, rule=RULE, sensors=sensors, pause=lambda _: time.sleep(0.1))
-        self._left_out |= self._held.left_out
+        self.left_out |= self._held.left_out
         solutions = [one for one in self._contestants if isinstance(one, Later) and one.name not in RIVALS]
         self._looks = {one.name: _looks(one, self._sets) for one in solutions if one.name in self._held.laps}
 
@@ -169,7 +169,7 @@ class Group:
             one.lap(0)
         except ReplayFailed as failed:
             one.close()
-            self._left_out[one.name] = str(failed)
+            self.left_out[one.name] = str(failed)
             self.hung |= failed.kind == "hang" and one.name not in RIVALS
             return False
         return True
@@ -185,13 +185,13 @@ class Group:
         row["bound"] = bound_of(part, case, self.device)
         there = [name for name in RIVALS if name in self._held.laps]
         row["rivals"] = [_rival(name, whats[name], mine, self._held.ms(name)) for name in there]
-        row["left_out"] = {name: said for name, said in self._left_out.items() if name in RIVALS}
+        row["left_out"] = {name: said for name, said in self.left_out.items() if name in RIVALS}
         return row | {"sensors": self._held.sensors, "held_down_by": self._held.held_down_by}
 
     def _seen(self) -> Iterator[str]:
         """What is not as it must be."""
         part, case = self.parts[0].part, self.parts[0].part.bench
-        yield from (f"{one.label}: {self._left_out[one.label]}" for one in self.parts if one.label in self._left_out)
+        yield from (f"{one.label}: {self.left_out[one.label]}" for one in self.parts if one.label in self.left_out)
         for name in self._held.laps:
             if refused := past_the_peak(part, case, median(self._held.ms(name)), self.device):
                 yield f"{self.parts[0].label}, {name}: {refused}"
