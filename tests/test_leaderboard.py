@@ -19,6 +19,7 @@ from grader import cli
 from grader.build import build
 from grader.cache import ToolMissing
 from grader.catalog import Catalog, Located, load_catalog
+from grader.cuda.decision import MARGIN, margin_at
 from grader.identity import cubin_hash, statement_hash, text_hash
 from grader.leaderboard import admission
 from grader.leaderboard.admission import admitted
@@ -287,13 +288,20 @@ def test_a_check_does_not_fail_because_of_the_board(board: Leaderboard, part: Lo
     ],
 )
 def test_ranks_are_those_of_a_competition(times: list[float], ranks: list[int]) -> None:
-    found = competition_ranks([(ms * 0.9995, ms, ms * 1.0005) for ms in times])
+    found = competition_ranks([(ms * 0.9995, ms, ms * 1.0005) for ms in times], [MARGIN] * len(times))
     assert [rank for rank, _ in found] == ranks
     assert [tied for _, tied in found] == [ranks.count(rank) > 1 for rank in ranks]
 
 
 def test_wide_intervals_make_ties(part: Located) -> None:
-    assert [rank for rank, _ in competition_ranks([(0.96, 1.0, 1.04), (1.0, 1.05, 1.09)])] == [1, 1]
+    assert [rank for rank, _ in competition_ranks([(0.96, 1.0, 1.04), (1.0, 1.05, 1.09)], [MARGIN] * 2)] == [1, 1]
+
+
+def test_what_events_do_not_resolve_makes_no_ranks() -> None:
+    times = (0.0040, 0.0043, 0.0052)  # ms: events tell steps of half a microsecond
+    intervals = [(ms * 0.9995, ms, ms * 1.0005) for ms in times]
+    found = competition_ranks(intervals, [margin_at(ms) for ms in times])
+    assert [rank for rank, _ in found] == [1, 1, 3]
 
 
 def boards_of(part: Located, entries: Sequence[Entry]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.tables import ROOT, TABLES, beside_pytorch, called_in_pytorch, checked, in_ranges, written
+from tests.bench.tables import ROOT, TABLES, beside_pytorch, called_in_pytorch, in_ranges, written
 
 
 @pytest.mark.parametrize("page", sorted({page for page, *_ in TABLES}))
@@ -71,11 +71,3 @@ def test_what_pytorch_runs_is_told_once_for_all_parts_that_run_it() -> None:
 def test_neighbours_are_joined() -> None:
     assert in_ranges(["1.1"]) == "1.1"
     assert in_ranges(["1.1", "1.2", "2.3", "2.4", "2.5", "10.9"]) == "1.1, 1.2, 2.3 to 2.5, 10.9"
-
-
-def test_a_check_is_shown_as_the_terminal_showed_it() -> None:
-    rows = [
-        {"label": "1.2", "file": "slow.cu", "text": ["slow"]},
-        {"label": "1.2", "file": "solution", "text": ["Puzzle 1", "", "  PASSED", ""]},
-    ]
-    assert checked("1.2")({"checks": rows}) == "```text\nPuzzle 1\n\n  PASSED\n```"

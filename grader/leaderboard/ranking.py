@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from grader.cuda.decision import decide
+from grader.cuda.decision import decide, margin_at
 from grader.leaderboard.entry import Entry
 from grader.leaderboard.store import Kept
 from grader.verdict import Rival
@@ -85,14 +85,21 @@ def part_boards(results: Sequence[Kept], statement: str) -> PartBoards:
     )
 
 
-def competition_ranks(intervals: Sequence[Interval]) -> list[tuple[int, bool]]:
-    """The rank of each, and whether it is shared, of intervals with the smallest middle first."""
+def competition_ranks(intervals: Sequence[Interval], margins: Sequence[float]) -> list[tuple[int, bool]]:
+    """The rank of each, and whether it is shared, of intervals with the smallest middle first.
+
+    `margins` say of each by what share it has to differ from another.
+    """
     ranks: list[int] = []
-    for position, (low, _, high) in enumerate(intervals, 1):
-        first = intervals[ranks[-1] - 1] if ranks else None
-        apart = first is None or decide(low / first[2], high / first[0]) == "faster"
+    for position, ((low, _, high), margin) in enumerate(zip(intervals, margins, strict=True), 1):
+        first = ranks[-1] - 1 if ranks else None
+        apart = first is None or _is_behind((low, high), intervals[first], max(margin, margins[first]))
         ranks.append(position if apart else ranks[-1])
     return [(rank, ranks.count(rank) > 1) for rank in ranks]
+
+
+def _is_behind(mine: tuple[float, float], first: Interval, margin: float) -> bool:
+    return decide(mine[0] / first[2], mine[1] / first[0], margin) == "faster"
 
 
 def time_interval(entry: Entry) -> Interval:
@@ -142,7 +149,8 @@ def _rows(results: Iterable[Kept], interval: Callable[[Entry], Interval]) -> tup
     for kept in sorted(results, key=order):
         best.setdefault(kept.entry.player.id, kept)
     steady = [kept for kept in best.values() if not is_noisy(kept.entry)]
-    ranks = competition_ranks([interval(kept.entry) for kept in steady])
+    margins = [margin_at(kept.entry.timing.ms) for kept in steady]
+    ranks = competition_ranks([interval(kept.entry) for kept in steady], margins)
     noisy = [Row(kept, None) for kept in best.values() if is_noisy(kept.entry)]
     return (*(Row(kept, rank, tied) for kept, (rank, tied) in zip(steady, ranks, strict=True)), *noisy)
 

@@ -223,16 +223,6 @@ def called_in_pytorch(_measured: Mapping[str, Any]) -> str:
     return "\n".join([*rows, *(f"| {in_ranges(of)} | {called} |" for called, of in labels.items())])
 
 
-def checked(label: str) -> Table:
-    """What the terminal shows of a solution that was handed in as a learner would."""
-
-    def table(measured: Mapping[str, Any]) -> str:
-        asked = (check for check in measured["checks"] if (check["label"], check["file"]) == (label, "solution"))
-        return "\n".join(["```text", *"\n".join(next(asked)["text"]).strip("\n").splitlines(), "```"])
-
-    return table
-
-
 _BOUNDS = {"memory": "memory", "compute": "arithmetic", "launch": "its launch"}
 
 
@@ -283,7 +273,6 @@ SOLUTIONS, LATER_SOLUTIONS = "results/h200/solutions.json", "results/h200/soluti
 TRAIN_STEP = "results/h200/train_step.json"
 TIMINGS = "results/h200/timings.json"
 TABLES: tuple[tuple[str, str, str, Table], ...] = (
-    ("README.md", "a check", "results/h200/checks.json", checked("1.2")),
     ("README.md", "on an H200", TIMINGS, beside_pytorch(*_SHOWN)),
     ("docs/timings.md", "all", TIMINGS, beside_pytorch()),
     ("docs/races.md", "decisions", "results/h200/decisions.json", decisions),
