@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from grader import cli
 from grader.catalog import Located
 from grader.check import Options, Submission, check_part
 from grader.puzzle import Case
@@ -64,5 +65,21 @@ def command_line() -> CommandLine:
             timeout=240,
             check=False,
         )
+
+    return ran
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
+    """The command line in this process, for what takes no process of its own: PyTorch has been imported here."""
+
+    def ran(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            code = cli.run(arguments)
+        said = capfd.readouterr()
+        return subprocess.CompletedProcess(arguments, code, said.out, said.err)
 
     return ran

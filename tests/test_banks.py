@@ -102,10 +102,10 @@ def test_the_worst_access_of_a_kernel_is_shown(file: str, part: str, lanes: list
     assert finding.banks.fullest()[1] == lanes
 
 
-def test_the_terminal_shows_lanes_and_banks(command_line: CommandLine, tmp_path: Path) -> None:
-    wrong = command_line("check", "3.1", "--file", str(WRONG / "answers_no_conflict_at_two.cu"), COLUMNS="80").stdout
+def test_the_terminal_shows_lanes_and_banks(typed: CommandLine, tmp_path: Path) -> None:
+    wrong = typed("check", "3.1", "--file", str(WRONG / "answers_no_conflict_at_two.cu"), COLUMNS="80").stdout
     assert "bank    0   1   2   3   4" in wrong
     assert "ways[1] is 1, and the software GPU" in wrong
-    assert "+·······························" in command_line("check", "3.1", "--solution").stdout
-    story = command_line("debug", "3.1", "--file", str(WRONG / "answers_no_conflict_at_two.cu"))
+    assert "+·······························" in typed("check", "3.1", "--solution").stdout
+    story = typed("debug", "3.1", "--file", str(WRONG / "answers_no_conflict_at_two.cu"))
     assert (story.returncode, story.stderr.count("\n")) == (2, 1)

@@ -37,8 +37,8 @@ def test_each_launch_is_known_by_its_call_variant_kernel_bytes_and_operations() 
     assert [one.bytes for one in ops[12:]] == [12 * 10, 12 * 2, 12 * 15, 12 * 5]
 
 
-def test_a_step_is_shown_as_a_table_and_as_json_where_that_is_asked_for(command_line: CommandLine) -> None:
-    table = command_line("plan", "10", "--solution", "--case", "rows=33,features=17,hidden=20,outputs=5,dtype=1")
+def test_a_step_is_shown_as_a_table_and_as_json_where_that_is_asked_for(typed: CommandLine) -> None:
+    table = typed("plan", "10", "--solution", "--case", "rows=33,features=17,hidden=20,outputs=5,dtype=1")
     assert table.returncode == 0, table.stderr
     lines = [" ".join(line.split()) for line in table.stdout.splitlines()]
     assert lines[0].startswith("10.8 train_step · rows = 33, ")
@@ -47,23 +47,23 @@ def test_a_step_is_shown_as_a_table_and_as_json_where_that_is_asked_for(command_
     assert lines[14].startswith("SgdStep W2, dW2 → W2 lr=lr sgd_step_f16_half2_kernel ")
     assert lines[15].startswith("SgdStep b2, db2 → b2 lr=lr sgd_step_f16_kernel ")  # b2 has 5 elements
     assert lines[-1].startswith("16 launches, ")
-    document = command_line("plan", "10.6", "--solution", "--json")
+    document = typed("plan", "10.6", "--solution", "--json")
     assert len(json.loads(document.stdout)["operations"]) == 5
 
 
-def test_the_table_of_nothing_has_no_rows(command_line: CommandLine) -> None:
-    table = command_line("plan", "10.6", "--solution", "--case", "rows=3,features=2,outputs=0")
+def test_the_table_of_nothing_has_no_rows(typed: CommandLine) -> None:
+    table = typed("plan", "10.6", "--solution", "--case", "rows=3,features=2,outputs=0")
     assert table.stdout.splitlines()[-1].startswith("0 launches, 0 bytes, 0 operations")
 
 
-def test_a_part_that_reads_a_plan_has_none_and_says_where_it_is(command_line: CommandLine) -> None:
-    refused = command_line("plan", "10.1")
+def test_a_part_that_reads_a_plan_has_none_and_says_where_it_is(typed: CommandLine) -> None:
+    refused = typed("plan", "10.1")
     assert refused.returncode == 2
     assert "`grader plan train_step`" in refused.stderr
 
 
-def test_a_list_has_no_thread_to_tell_of_and_its_plan_is_named_instead(command_line: CommandLine) -> None:
-    refused = command_line("debug", "10.6")
+def test_a_list_has_no_thread_to_tell_of_and_its_plan_is_named_instead(typed: CommandLine) -> None:
+    refused = typed("debug", "10.6")
     assert refused.returncode == 2
     assert "`grader plan 10.6`" in refused.stderr
 
