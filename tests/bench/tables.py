@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -13,8 +14,11 @@ from typing import Any, TypeAlias
 
 from grader.catalog import load_catalog
 from grader.cuda.pytorch_rival import called_in
+from grader.report.timing import bars, bound_told
+from grader.verdict import Rival, Timing
 
 ROOT = Path(__file__).resolve().parents[2]
+_BAR_WIDTH = 96
 Table: TypeAlias = Callable[[Mapping[str, Any]], str]
 
 
@@ -254,6 +258,23 @@ def in_ranges(labels: Sequence[str]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
 
 
+def bars_of(label: str) -> Table:
+    """The bars of a solution as `grader check` draws them."""
+
+    def table(measured: Mapping[str, Any]) -> str:
+        part = next(part for part in measured["parts"] if part["label"] == label)
+        rivals = tuple(Rival(**rival) for rival in part["rivals"])
+        limit = next(rival.times for rival in rivals if rival.name == "ceiling")
+        counts = {name: part[name] for name in ("ms", "interval_ms", "gb_per_s", "tflop_per_s", "runs", "bound")}
+        device = measured["about"]["device"]
+        timing = Timing(device=device, cold_l2=True, of_limit=limit, rivals=rivals, **counts)
+        lines = [line.plain for line in bars(timing, _BAR_WIDTH)]
+        bound = textwrap.wrap(f"Bound {bound_told(timing)}", _BAR_WIDTH, initial_indent="  ", subsequent_indent="  ")
+        return "\n".join(["```text", *lines, "", *bound, "```"])
+
+    return table
+
+
 def _rate(part: Mapping[str, Any]) -> str:
     """What counts: bytes a second where memory bounds, operations where arithmetic does."""
     if part["bound"] == "compute":
@@ -273,6 +294,7 @@ SOLUTIONS, LATER_SOLUTIONS = "results/h200/solutions.json", "results/h200/soluti
 TRAIN_STEP = "results/h200/train_step.json"
 TIMINGS = "results/h200/timings.json"
 TABLES: tuple[tuple[str, str, str, Table], ...] = (
+    ("README.md", "bars", TIMINGS, bars_of("5.7")),
     ("README.md", "on an H200", TIMINGS, beside_pytorch(*_SHOWN)),
     ("docs/timings.md", "all", TIMINGS, beside_pytorch()),
     ("docs/races.md", "decisions", "results/h200/decisions.json", decisions),
