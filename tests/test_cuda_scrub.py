@@ -157,10 +157,23 @@ def test_all_that_a_module_keeps_is_found_static_variables_too(tmp_path: Path) -
     [
         ('__managed__ int m; extern "C" __global__ void k() { ++m; }', "managed variable m"),
         ('extern "C" __global__ void k(int** p) { *p = (int*)malloc(4); }', "malloc"),
+        (
+            'extern "C" __global__ void k(void** p) { *p = __nv_aligned_device_malloc(64, 32); }',
+            "__cuda_syscall_aligned_malloc",
+        ),
     ],
 )
 def test_what_nobody_can_put_back_is_named(text: str, why: str, tmp_path: Path) -> None:
     assert why in (read_module(compiled(text, tmp_path).read_bytes()).unrestorable or "")
+
+
+def test_a_kernel_that_prints_and_asserts_keeps_nothing(tmp_path: Path) -> None:
+    text = """
+        #include <cassert>
+        #include <cstdio>
+        extern "C" __global__ void k(int n) { assert(n > 0); printf("%d\\n", n); }
+    """
+    assert read_module(compiled(text, tmp_path).read_bytes()).unrestorable is None
 
 
 @pytest.mark.parametrize("image", [b"", b"\x7fELF", b"\x7fELF" + b"\xff" * 100, b"no file of that kind" * 50])

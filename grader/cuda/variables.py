@@ -19,7 +19,9 @@ from grader.record.plan import PlanInvalid
 
 _SECTIONS = (".nv.global", ".nv.global.init", ".nv.constant3")
 _MANAGED = "STV_EXPORTED"  # pyelftools' name for 4, which is STO_CUDA_MANAGED in a cubin
-_HEAP = ("malloc", "free")
+# Of the functions that a driver has for kernels those that give no memory; the others are malloc and its like, such as
+# __cuda_syscall_aligned_malloc, which __nv_aligned_device_malloc becomes.
+_WITHOUT_MEMORY = ("__assertfail", "vprintf")
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def _unrestorable(symbols: list[Any]) -> str | None:
     for symbol in symbols:
         if symbol["st_other"]["visibility"] == _MANAGED:
             return f"the managed variable {symbol.name}"
-        if symbol.name in _HEAP and symbol["st_shndx"] == "SHN_UNDEF":
+        is_drivers = symbol["st_shndx"] == "SHN_UNDEF" and symbol["st_info"]["type"] == "STT_FUNC"
+        if is_drivers and symbol.name not in _WITHOUT_MEMORY:
             return f"memory that a kernel gets by {symbol.name}"
     return None
 
