@@ -22,6 +22,7 @@ from grader.verdict import Rival, Timing, dumps
 SCHEMA = 1
 MOST_ENTRIES = 10_000  # of one file
 LARGEST_SOURCE = 1 << 20  # bytes; as of a file that is checked
+_LONGEST_NAME = 255  # bytes of a file's name; file systems have no longer ones
 
 _DECISIONS = ("faster", "slower", "tie")
 _BOUNDS = ("compute", "launch", "memory")
@@ -228,7 +229,7 @@ def _refuse_contradictions(entry: Entry, name: str) -> None:
         raise EntryRefused("Its hashes name another device than its timing.")
     if len({rival.name for rival in timing.rivals}) < len(timing.rivals):
         raise EntryRefused("It names one rival twice.")
-    if not _SOURCE_FILE.fullmatch(entry.file):
+    if not _SOURCE_FILE.fullmatch(entry.file) or len(entry.file.encode()) > _LONGEST_NAME:
         raise EntryRefused("`file` is no bare name of a source file.")
     if entry.id != name:
         raise EntryRefused("Its content is not what its id says: it was changed after it was written.")

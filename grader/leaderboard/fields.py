@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 LONGEST_TEXT = 400  # characters; sources have a limit of their own
 _MOST_ITEMS = 64
-_LARGEST = 2**63
+_LARGEST = 2**63  # no number is beyond, nor, but 0, below its inverse: ratios and products of some are finite
 
 T = TypeVar("T")
 
@@ -146,7 +146,7 @@ class Fields:
 def _finite(value: object) -> int | float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if abs(value) < _LARGEST and math.isfinite(value) else None
+    return value if value == 0 or 1 / _LARGEST < abs(value) < _LARGEST else None  # None for a NaN too
 
 
 def _source(value: object, longest: int, called: str) -> str:
