@@ -14,6 +14,7 @@ from grader.inputs import draw_inputs, torch_type
 from grader.list_part import ListPart
 from grader.puzzle import Case
 from tests.judging import ROOT, Judge, shown
+from tests.sampling import sampled
 
 SEEDS = range(3)
 
@@ -128,17 +129,17 @@ def test_what_begins_with_halves_goes_four_tolerances_past_those_of_floats(name:
 WRONG = ROOT / "tests" / "wrong" / "puzzle_10_train_step"
 
 
-@pytest.mark.parametrize(
-    ("file", "words"),
-    [
-        ("linear_target_minus_y", "T and Y had changed places"),
-        ("linear_rate_frozen", "the learning rate were 0.5, whatever it is"),
-        ("linear_updated_twice", "the weights had gone two steps"),
-        ("mlp_relu_exchanged", "Z1 and dH had changed places in ReluBwd"),
-        ("mlp_no_relu", "there were no ReLU on the way back"),
-        ("mlp_updated_before_read", "W2 had gone its step before dH was made of it"),
-    ],
-)
+MISTAKES = [
+    ("linear_target_minus_y", "T and Y had changed places"),
+    ("linear_rate_frozen", "the learning rate were 0.5, whatever it is"),
+    ("linear_updated_twice", "the weights had gone two steps"),
+    ("mlp_relu_exchanged", "Z1 and dH had changed places in ReluBwd"),
+    ("mlp_no_relu", "there were no ReLU on the way back"),
+    ("mlp_updated_before_read", "W2 had gone its step before dH was made of it"),
+]
+
+
+@pytest.mark.parametrize(("file", "words"), sampled(MISTAKES, 3))  # each is compiled; an ordinary run takes two
 def test_a_usual_mistake_is_told_by_what_it_looks_like(file: str, words: str, judge: Judge) -> None:
     located = load_catalog(ROOT).resolve("10", "backward_linear" if file.startswith("linear") else "backward_mlp")[1]
     assert located is not None

@@ -3,8 +3,8 @@
 `tests/wrong/PUZZLE/expected.json` and `tests/cases/cases.json` list file, part, and the kinds of which one must be
 found; where lines are given, that finding's line or other line is among them.
 
-Compiling all of them takes longer than a test run should. An ordinary run tries one of each part, one of each kind of
-finding, and an eightieth of the others, which change with the commit; `make thorough` tries all.
+Compiling all of them takes longer than a test run should. An ordinary run tries one of each kind of finding, one of
+each puzzle, and a thirtieth of the others, which change with the commit; `make thorough` tries all.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def collect() -> list[Wrong]:
 
 def chosen(wrong: list[Wrong]) -> list[Wrong]:
     """Those of this run."""
-    always = one_of_each(wrong, [(one.part.label, *one.kinds) for one in wrong])
-    return [*always, *sampled([one for one in wrong if one not in always], 80)]
+    always = one_of_each(wrong, [(one.part.puzzle.number, *one.kinds) for one in wrong])
+    return [*always, *sampled([one for one in wrong if one not in always], 30)]
 
 
 WRONG = collect()
@@ -58,10 +58,11 @@ def test_a_wrong_kernel_is_rejected_with_its_kind_and_line(wrong: Wrong, judge: 
     assert all(finding.message for finding in verdict.findings)
 
 
-def test_every_part_has_some_in_each_run() -> None:
+def test_every_puzzle_has_some_in_each_run_and_every_part_has_some_at_all() -> None:
     tried = chosen(WRONG)
-    assert {one.part.label for one in tried} == {one.part.label for one in WRONG}
-    assert len(tried) * 12 > len(WRONG)
+    assert {one.part.puzzle.number for one in tried} == {puzzle.number for puzzle in PUZZLES}
+    assert {one.part.label for one in WRONG} == {part.label for puzzle in PUZZLES for part in puzzle.parts}
+    assert len(tried) * 20 > len(WRONG)
     assert len({(one.part.label, one.source) for one in tried}) == len(tried)
 
 
