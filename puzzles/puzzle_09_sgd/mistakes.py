@@ -1,7 +1,5 @@
 """The steps of SGD, and what they would give under usual mistakes, for the sentences that begin with "as if"."""
 
-import torch
-
 from grader.puzzle import Mistake
 
 
@@ -15,6 +13,8 @@ def stepped_with_momentum(w, g, velocity, lr, momentum, weight_decay):
 
 
 def as_half(value):
+    import torch  # not for those who only list puzzles
+
     return torch.tensor(value, dtype=torch.float16).double()
 
 

@@ -1,7 +1,5 @@
 """10.9: AdamW, an update that keeps two floats for each weight."""
 
-import torch
-
 from grader.goals import coalesced
 from grader.puzzle import Case, DTypeBy, In, InOut, Mistake, Part, Scalar, Tolerance, Work, f16, f32, i32
 
@@ -50,7 +48,7 @@ def roundings(w, g, m, v, lr, beta1, beta2, eps, weight_decay, step, dtype):
     terms = (beta1 * m).abs() + ((1 - beta1) * g).abs()
     _, square = corrected(new_m, new_v, beta1, beta2, step)
     move = lr / (1 - beta1**step) * terms / (square.sqrt() + eps)
-    half = 2.0**13 * weight.abs() if dtype == F16 else torch.zeros_like(weight)
+    half = 2.0**13 * weight.abs() if dtype == F16 else weight.new_zeros(weight.shape)
     return w.abs() + 3 * move + half, terms, new_v
 
 

@@ -8,9 +8,10 @@ relative to a number; sums are kept in float.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:  # not for those who only list puzzles
+    from torch import Tensor
 
 SINGLE, HALF = 2.0**-24, 2.0**-11
 UNITS = (SINGLE, HALF)  # of dtype 0 and 1
@@ -26,7 +27,7 @@ class Bounded:
 
     @classmethod
     def exact(cls, value: Tensor) -> Bounded:
-        return cls(value, torch.zeros_like(value))
+        return cls(value, value.new_zeros(value.shape))
 
     @property
     def most(self) -> Tensor:
@@ -67,8 +68,8 @@ def relu_backward(dy: Bounded, x: Bounded) -> Bounded:
     """Where x may be on either side of 0, so may the result."""
     open_ = x.value > 0
     unsure = x.value.abs() <= x.off
-    off = torch.where(unsure & (x.off > 0), dy.most, open_ * dy.off)
-    return Bounded(torch.where(open_, dy.value, 0.0), off)
+    off = dy.most.where(unsure & (x.off > 0), open_ * dy.off)
+    return Bounded(dy.value.where(open_, 0.0), off)
 
 
 def mse_gradient(y: Bounded, target: Tensor, dtype: int) -> Bounded:
