@@ -7,15 +7,14 @@ software GPU gives the GPU's bits wherever tests/oracle/differences.py does not 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from tests.instructions.case import Case, Row, Word, outcome
+from tests.instructions.case import Case, Word, outcome
 from tests.instructions.words import Anything, Near
 from tests.oracle.differences import DIFFERENCES, Words, listed
-from tests.oracle.recorded import record
+from tests.oracle.recorded import promised, record
 from tests.test_instructions import CASES
 
 
@@ -38,12 +37,6 @@ def _theirs(case: Case) -> Words:
     return record().words(case)
 
 
-@functools.cache
-def _promised(case: Case) -> Sequence[Row]:
-    """What PTX says: worked out with fractions, which takes longer than anything else here."""
-    return case.expected()
-
-
 def _of(stem: str) -> list[Case]:
     return [case for case in measured() if _stem(case) == stem]
 
@@ -63,7 +56,7 @@ def test_the_gpu_does_what_ptx_says(stem: str) -> None:
         if any(difference.kind == "other" for difference in listed(case)):
             continue
         words = _theirs(case)
-        for got, wanted in zip(words.tolist(), _promised(case), strict=True):
+        for got, wanted in zip(words.tolist(), promised(case), strict=True):
             for bits, word in zip(got, wanted, strict=True):
                 assert word == bits if isinstance(word, int) else word.accepts(bits), (case.name, hex(bits), word)
 
@@ -72,8 +65,8 @@ def test_the_gpu_does_what_ptx_says(stem: str) -> None:
 def test_the_software_gpu_gives_the_same_bits(stem: str) -> None:
     for case in _of(stem):
         theirs, ours = _theirs(case), _ours(case)
-        promised = [[not _is_open(word) for word in row] for row in _promised(case)]
-        differing = (theirs != ours) & np.array(promised).reshape(ours.shape)
+        defined = [[not _is_open(word) for word in row] for row in promised(case)]
+        differing = (theirs != ours) & np.array(defined).reshape(ours.shape)
         if not differing.any():
             continue
         (difference,) = listed(case)
