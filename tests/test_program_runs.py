@@ -1,6 +1,7 @@
 """`grader run`: whole programs that check themselves run as on a GPU, and near twins of them are found out.
 
-A wrong program says in its second line which kinds of finding it must show; `//: here` stands behind their lines.
+A wrong program says in its second line which kinds of finding it must show; `//: here` stands behind their lines. Each
+is compiled: an ordinary run tries a third of the right ones and wrong ones of each kind, which change with the commit.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from grader.program.build import Request, build_program
 from grader.program.run import run_program
 from grader.simt.ptx import PtxError
 from tests.judging import CommandLine
+from tests.sampling import one_of_each, sampled
 
 PROGRAMS = Path(__file__).parent / "programs"
 RIGHT = sorted(PROGRAMS.glob("*.cu"))
@@ -39,7 +41,7 @@ def wanted(program: Path) -> tuple[set[str], list[int]]:
     ]
 
 
-@pytest.mark.parametrize("program", RIGHT, ids=lambda path: path.stem)
+@pytest.mark.parametrize("program", sampled(RIGHT, 3), ids=lambda path: path.stem)
 def test_a_right_program_passes_its_own_check_and_nothing_is_found(
     program: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,7 +52,9 @@ def test_a_right_program_passes_its_own_check_and_nothing_is_found(
     assert printed.err == ""
 
 
-@pytest.mark.parametrize("program", WRONG, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "program", one_of_each(WRONG, [wanted(program)[0] for program in WRONG]), ids=lambda path: path.stem
+)
 def test_a_wrong_program_is_found_out(program: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     told = tmp_path / "told.json"
     assert cli.run(["run", str(program), "--json", str(told)]) == _FAULTY
