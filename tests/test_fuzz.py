@@ -17,7 +17,7 @@ from tests.fuzz.run import fuzz
 from tests.judging import ROOT
 from tests.ptx_snippets import kernel
 
-_SECONDS = 6.0  # of each seed; building what it needs, which takes minutes, comes once
+_SECONDS = 4.0  # of each seed; building what it needs, which takes minutes, comes once
 
 
 def seed_of_the_commit() -> int:

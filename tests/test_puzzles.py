@@ -1,7 +1,7 @@
 """What holds for every part of every puzzle: `grader author check`, rule by rule and part by part.
 
 Every solution is judged in every run. Of the skeletons, and of the solutions of the part before, an ordinary run
-compiles a sixth, which change with the commit.
+compiles a tenth, which change with the commit.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def test_the_files_of_a_puzzle_keep_to_the_rules(puzzle: LocatedPuzzle) -> None:
     assert told(problems_of_files(puzzle)) == []
 
 
-@pytest.mark.parametrize("part", sampled(PARTS, 6), ids=by_label)
+@pytest.mark.parametrize("part", sampled(PARTS, 10), ids=by_label)
 def test_the_skeleton_compiles_without_a_warning_and_is_not_started(part: Located, judge: Judge) -> None:
     assert told(skeleton_problems(part, judge)) == []
 
@@ -68,7 +68,7 @@ def test_the_solution_compiles_without_a_warning_and_passes(part: Located, judge
     assert [goal.reached for goal in verdict.goals] == [True] * goals
 
 
-@pytest.mark.parametrize(("before", "part"), sampled(STEPS, 6), ids=by_label)
+@pytest.mark.parametrize(("before", "part"), sampled(STEPS, 10), ids=by_label)
 def test_the_solution_of_the_part_before_does_not_pass(before: Located, part: Located, judge: Judge) -> None:
     assert told(step_problems(before, part, judge)) == []
 
