@@ -30,6 +30,8 @@ _RESERVED_SHARED = 1024
 _OF_VARIABLES = (".nv.global", ".nv.global.init", ".nv.constant3")
 
 _OF_CODE = (".text.", ".nv.constant", ".nv.global", ".nv.shared", ".nv.info")
+# Where a kernel begins and which function a call reaches stand in symbols and relocations, not in the code.
+_OF_LINKS = (".symtab", ".strtab", ".rel.text.", ".rela.text.", ".rel.nv.", ".rela.nv.")
 
 _UNKNOWN = 0xFFFFFFFF  # as the stack of what calls itself
 
@@ -92,19 +94,26 @@ def read_variables(cubin: Path) -> dict[str, int]:
 
 
 def read_code(cubin: Path) -> list[tuple[str, bytes]]:
-    """The sections that decide what runs, by name in order: code, constants, first values, and what a launch needs.
+    """The sections that decide what runs, by name in order: code, constants, first values, what a launch needs, and
+    how the driver links them; first the names of all sections, which are numbered in the others.
 
-    Of memory that has no first values, shared memory above all, it is the size, as text.
+    Of memory that has no first values, shared memory above all, it is the size.
     """
     from elftools.elf.elffile import ELFFile  # slow, and never needed for what is in the cache
 
     with cubin.open("rb") as stream:
-        found = [section for section in ELFFile(stream).iter_sections() if section.name.startswith(_OF_CODE)]
-        return sorted((section.name, _content(section)) for section in found)
+        sections: list[Any] = list(ELFFile(stream).iter_sections())
+        found = [section for section in sections if section.name.startswith((*_OF_CODE, *_OF_LINKS))]
+        names = "\n".join(section.name for section in sections)
+        return [("", names.encode()), *sorted((section.name, _content(section)) for section in found)]
 
 
 def _content(section: Any) -> bytes:
-    return str(section["sh_size"]).encode() if section["sh_type"] == "SHT_NOBITS" else bytes(section.data())
+    """With those fields of the header that say what the bytes are: of code its registers and barriers, of relocations
+    whose they are.
+    """
+    fields = " ".join(str(section[field]) for field in ("sh_type", "sh_flags", "sh_link", "sh_info", "sh_size"))
+    return fields.encode() + (b"" if section["sh_type"] == "SHT_NOBITS" else bytes(section.data()))
 
 
 def _kernel(name: str, of_all: dict[int, int], info: bytes, static_shared: int) -> Kernel:

@@ -93,7 +93,7 @@ def grader_hash() -> str:
 
 
 def cubin_hash(cubin: Path) -> str:
-    """The code and the constants that a GPU runs, without line tables: the same of the same source and compiler."""
+    """Code and constants that a GPU runs, and their links, without line tables: the same of one source and compiler."""
     return content_key(*(word for name, data in read_code(cubin) for word in (name, data)))
 
 

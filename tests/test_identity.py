@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from grader.build import build
 from grader.catalog import Located, load_catalog
@@ -109,10 +112,24 @@ def test_a_source_is_its_text_and_that_of_the_own_parts_it_builds_on(course: Pat
 SOURCE = "__constant__ float c[2] = {1.f, 2.f};\n__global__ void k(float *out) { out[threadIdx.x] = c[0]; }\n"
 
 
-def code_of(course: Path, text: str) -> str:
+def compiled(course: Path, text: str) -> bytearray:
     path = course / "code.cu"
     path.write_text(text)
-    return cubin_hash(build(path).cubin)
+    return bytearray(build(path).cubin.read_bytes())
+
+
+def hash_of(course: Path, image: bytearray) -> str:
+    path = course / "code.cubin"
+    path.write_bytes(image)
+    return cubin_hash(path)
+
+
+def sections_of(image: bytearray) -> dict[str, Any]:
+    return {section.name: section for section in ELFFile(io.BytesIO(image)).iter_sections()}
+
+
+def code_of(course: Path, text: str) -> str:
+    return hash_of(course, compiled(course, text))
 
 
 def test_code_is_named_without_its_line_numbers(course: Path) -> None:
@@ -124,6 +141,31 @@ def test_code_is_named_without_its_line_numbers(course: Path) -> None:
 )
 def test_other_code_constants_and_parameters_have_other_names(course: Path, old: str, new: str) -> None:
     assert code_of(course, SOURCE) != code_of(course, SOURCE.replace(old, new))
+
+
+VARIABLES = """
+__device__ float first[4], second[4];
+__global__ void k(float *out) { out[threadIdx.x] = first[threadIdx.x] + 2 * second[threadIdx.x]; }
+"""
+
+
+def test_code_that_reaches_another_variable_is_other_code(course: Path) -> None:
+    """The variable is named in a relocation; the code's own bytes stay as they are."""
+    image = compiled(course, VARIABLES)
+    before, sections = hash_of(course, image), sections_of(image)
+    links = next(section for name, section in sections.items() if name.startswith((".rel.nv.", ".rela.nv.")))
+    image[links["sh_offset"] + 12] ^= 1  # the symbol's number
+    assert hash_of(course, image) != before
+
+
+@pytest.mark.parametrize("place", [6, 8])
+def test_a_kernel_that_begins_elsewhere_is_other_code(course: Path, place: int) -> None:
+    """In the symbol's section, or its place there."""
+    image = compiled(course, VARIABLES)
+    before, table = hash_of(course, image), sections_of(image)[".symtab"]
+    number = next(number for number, symbol in enumerate(table.iter_symbols()) if symbol.name == "_Z1kPf")
+    image[table["sh_offset"] + number * table["sh_entsize"] + place] ^= 16
+    assert hash_of(course, image) != before
 
 
 def test_a_result_names_all_of_it(course: Path) -> None:
