@@ -137,7 +137,9 @@ MANIFESTS: dict[str, tuple[bytes, str]] = {
         changed(lambda d: first(d)["player"].update(name="\x1b[2J")),
         "name that cannot be shown",
     ),
-    "a name of a page": (changed(lambda d: first(d)["player"].update(name="a" * 65)), "name that cannot be shown"),
+    "a name that no board takes": (changed(lambda d: first(d)["player"].update(name="a" * 41)), "name that cannot be"),
+    "a name of nothing": (changed(lambda d: first(d)["player"].update(name=" ")), "name that cannot be shown"),
+    "an id that no board takes": (changed(lambda d: first(d)["player"].update(id="a" * 17)), "player's id that cannot"),
     "uses without end": (
         changed(lambda d: first(d).update(uses={f"e{number}": named(SOURCE, ".cu") for number in range(65)})),
         "no uses that can be",

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
 
+from grader.leaderboard.names import why_no_name
+
 VERSION = 1
 MANIFEST = "manifest.json"
 SUFFIXES = (".cu", ".py", ".cubin", ".json")
@@ -19,10 +21,10 @@ MOST_ENTRIES = 10_000
 _MOST_TARGETS = 16
 _MOST_PLANS = 8
 _MOST_USES = 64
-_MOST_NAME = 64
 _ADDRESS_END = 1 << 47
 
 _MEMBER = re.compile(r"[0-9a-f]{64}(\.cu|\.py|\.cubin|\.json)")
+_PLAYER = re.compile(r"[0-9a-f]{16}")
 _DIGEST = re.compile(r"[0-9a-f]{16,64}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(cu|py)")
@@ -132,7 +134,7 @@ def _entry(document: object) -> Bundled:
     file = _text(fields["file"], _FILE, "file")
     suffix = file[file.rindex(".") :]
     return Bundled(
-        player_id=_text(player["id"], _DIGEST, "a player's id"),
+        player_id=_text(player["id"], _PLAYER, "player's id"),
         player_name=_shown_name(player["name"]),
         puzzle=_text(fields["puzzle"], _NAME, "puzzle"),
         part=_text(fields["part"], _NAME, "part"),
@@ -214,6 +216,6 @@ def _member(value: object, *suffixes: str) -> str:
 
 
 def _shown_name(value: object) -> str:
-    if not isinstance(value, str) or not 1 <= len(value) <= _MOST_NAME or not value.isprintable():
+    if not isinstance(value, str) or why_no_name(value) is not None:  # or its result would be refused, once it is timed
         _refuse("its manifest has a player's name that cannot be shown")
     return value
