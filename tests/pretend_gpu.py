@@ -164,6 +164,11 @@ class PretendDriver:
         """Asks the L2 to keep it."""
         self._cached[address] = True
 
+    @property
+    def keeps(self) -> int:
+        """How many views the L2 is asked to keep."""
+        return sum(self._cached.values())
+
     # ---- the device -----------------------------------------------------------------------------------------------
 
     def cuDeviceGet(self, _: int) -> tuple[Any, ...]:

@@ -13,7 +13,9 @@ import pytest
 import torch
 
 from grader.cache import ToolMissing
+from grader.cuda.driver import Driver
 from grader.cuda.poison import poison_of
+from grader.cuda.replay import Replay
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.cuda.trial import CudaTrial, replayed
 from grader.puzzle import Case, DTypeBy, In, InOut, Out, Part, Scalar, Tolerance, Work, Workspace, f16, f32, f64, i32
@@ -28,9 +30,9 @@ from grader.record.operations import (
     SymbolUpload,
     Upload,
 )
-from grader.record.plan import Plan, PlanBuffer, PlanScalar
+from grader.record.plan import Plan, PlanBuffer, PlanScalar, to_json
 from tests.pretend_cubin import pretended_cubin
-from tests.pretend_gpu import SYMBOL_BYTES
+from tests.pretend_gpu import SYMBOL_BYTES, Kernel, PretendDriver
 
 PRETENDED = (sys.executable, "-m", "tests.pretend_gpu")
 TOLERANCE = Tolerance(2.0**-22, why="one rounded addition")
@@ -196,6 +198,26 @@ def test_a_lap_takes_the_inputs_of_its_set(gpu: RealGPU, cubin: Path) -> None:
         lap = gpu.lap({"out": "addbfa7f"}, number)
         assert (lap.ms, gpu.taken("out", torch.float32, (4,)).tolist()) == (2.0, [float(number)] * 4)
         assert lap.host_ms == pytest.approx(2.0, abs=0.02)
+
+
+def test_a_lap_takes_no_room_in_the_l2_from_whoever_is_next(cubin: Path, tmp_path: Path) -> None:
+    def adds_and_keeps(device: PretendDriver, a: int, b: int, out: int, n: int) -> None:
+        device.floats(out, n)[:] = device.sums(a, b, n)
+        device.persist(a)
+        kept.append(device.keeps)
+
+    kept: list[int] = []
+    device = PretendDriver({"add": Kernel("<QQQi", adds_and_keeps)})
+    replay = Replay(Driver(device))
+    addresses = replay.reserve([4096] * 3, [1 << bit for bit in range(40, 44)], 4096)["addresses"]
+    operations = [launch(struct.pack("<QQQi", *addresses, 1000))]
+    replay.load(to_json(plan_of(ADD, Case(n=1000), addresses, operations)), cubin.read_bytes())
+    values = tmp_path / "values"
+    values.write_bytes(bytes(4000))
+    for name in ("a", "b"):
+        replay.fill(name, 0, str(values))
+    replay.lap("graph", {"out": "addbfa7f"}, 0)
+    assert (kept, device.keeps) == ([1], 0)
 
 
 def test_inputs_that_were_changed_are_known_though_nobody_reads_them(gpu: RealGPU, cubin: Path) -> None:

@@ -111,6 +111,8 @@ class Replay:
         begun = self._clock()
         driver.call("cuStreamSynchronize", stream)
         host_ms = 1e3 * (self._clock() - begun)
+        if self._defences.reset_persisting:
+            self._demote()  # others are next, whose own flush would not take such lines from the L2
         return {"ms": float(driver.call("cuEventElapsedTime", self._start, self._stop)), "host_ms": host_ms}
 
     def read(self, name: str, path: str) -> dict[str, Any]:
@@ -189,10 +191,14 @@ class Replay:
         if defences.scrubbed_shared:
             scrubber.shared(stream)
         if defences.reset_persisting:
-            scrubber.demote(self._loaded()[1].mapped, stream)
-            driver.call("cuStreamSynchronize", stream)
-            driver.reset_persisting()
+            self._demote()
         driver.call("cuStreamSynchronize", stream)
+
+    def _demote(self) -> None:
+        """Lines that the L2 was asked to keep, in whatever is mapped around the buffers, are lines like others."""
+        self._scrubbing().demote(self._loaded()[1].mapped, self._stream)
+        self._driver.call("cuStreamSynchronize", self._stream)
+        self._driver.reset_persisting()
 
     def _restore_variables(self) -> None:
         plan, _ = self._loaded()
