@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from grader.evidence import CaseEvidence
 from grader.explain import Observation
 from grader.facts import PRINTED_CHARACTERS, as_sentence, launch_facts, readable
+from grader.failed import of_itself
 from grader.findings import Place, identity
 from grader.puzzle import Case, call_by_name
 from grader.submission import Options, Submission
@@ -78,7 +79,7 @@ class Notes:
         except Exception as error:
             logging.getLogger(__name__).debug("judging %s", self.submission.shown, exc_info=True)
             state = State.unchecked
-            self.reason = f"The grader itself failed ({type(error).__name__}: {error}); your file may well be right."
+            self.reason = f"{of_itself(error)[:-1]}; your file may well be right."
         if state in (State.wrong, State.goal_open) and self.submission.is_untouched():
             state = State.not_started
         self._spent("total", begun)

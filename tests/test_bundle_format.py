@@ -201,6 +201,12 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     assert "two files of one name" in refusal(path)
 
 
+@pytest.mark.parametrize(("content", "why"), [(b"", "it is empty"), (b"short", "no zip file")])
+def test_what_is_too_short_is_refused(tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "x.zip").write_bytes(content)
+    assert why in refusal(tmp_path / "x.zip")
+
+
 def test_a_source_of_gigabytes_is_not_unpacked(tmp_path: Path) -> None:
     """Forty megabytes of zeros are forty kilobytes in the file."""
     contents, bomb = files(), bytes(40 << 20)

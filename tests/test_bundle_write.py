@@ -178,15 +178,18 @@ def test_a_plan_that_no_reader_would_take_is_not_written(
         (["bundle", "9.9", "--out", "x.zip"], "no puzzle or part"),
         (["bundle", "--out", "x.zip"], "PART"),
         (["bundle", "1.1"], "--out"),
+        (["bundle", "1.1", "--out", "own.cu"], "own.cu is there already and is no bundle"),
         (["bundle", "1.1", "--out", "x.zip", "--submissions", "nowhere"], "no folder nowhere"),
     ],
 )
 def test_a_mistake_is_one_sentence(
     arguments: list[str], words: str, course: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Path("own.cu").write_text("// mine\n")
     assert run(arguments) == 2
     said = capsys.readouterr().err
     assert words in said
+    assert Path("own.cu").read_text() == "// mine\n"
     assert len(said.splitlines()) == 1
 
 

@@ -317,6 +317,14 @@ def test_explain_shows_a_page_or_the_list(capsys: pytest.CaptureFixture[str]) ->
     assert len(capsys.readouterr().out.splitlines()) == 30
 
 
+@pytest.mark.usefixtures("workspace")
+def test_a_plan_is_not_written_over_a_source(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("own.cu").write_text("// mine\n")
+    assert grader("plan", "1.2", "--solution", "--save", "own.cu") == 2
+    assert "own.cu is there already and holds no JSON" in capsys.readouterr().err
+    assert Path("own.cu").read_text() == "// mine\n"
+
+
 def test_a_plan_is_printed_saved_and_loaded_again(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert grader("plan", "1.2", "--solution", "--case", "n=257") == 0
     printed = capsys.readouterr().out

@@ -91,8 +91,11 @@ def test_a_file_that_is_wrong_is_counted_and_told_to_be_wrong(
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("nonsense", "own.cu did not come to run a kernel in this case; grader check 1.1 shows why."),
-        (KERNEL.replace("swept_kernel<<<1, BLOCK, 0, stream>>>(a, b, out, n, BLOCK);", ""), "did not come to run"),
+        (
+            "nonsense",
+            "own.cu runs no kernel in this case: it does not compile, its launcher fails, or there is nothing to do",
+        ),
+        (KERNEL.replace("swept_kernel<<<1, BLOCK, 0, stream>>>(a, b, out, n, BLOCK);", ""), "runs no kernel"),
     ],
 )
 def test_a_file_of_which_nothing_runs_is_refused(

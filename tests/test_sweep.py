@@ -132,7 +132,7 @@ def test_a_number_in_the_launch_is_changed_there_alone(workspace: Path, capsys: 
     said = capsys.readouterr().out
     assert "The number 256 in line 14 of" in said
     assert "✘ 64" in said
-    assert "2 of 3 are right; which of them is fastest, only a GPU can say." in said
+    assert "2 of 3 are right in this case; which of them is fastest, only a GPU can say." in said
 
 
 # ---- what cannot be swept ----

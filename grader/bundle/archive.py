@@ -128,7 +128,9 @@ class Bundle:
     def _measured(self) -> str:
         """The digest of a file whose end is that of a plain zip file, with a directory of a size that can be."""
         size = self._file.seek(0, 2)
-        if not _END.size <= size <= MOST_BYTES:
+        if size < _END.size:
+            raise BundleInvalid("it is empty" if not size else "it is no zip file that `grader bundle` wrote")
+        if size > MOST_BYTES:
             raise BundleInvalid(f"it has {size:,} bytes; a bundle has at most {MOST_BYTES:,}")
         self._file.seek(size - _END.size)
         mark, disk, first_disk, here, count, directory, start, comment = _END.unpack(self._file.read(_END.size))

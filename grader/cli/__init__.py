@@ -99,7 +99,9 @@ def run(arguments: Sequence[str]) -> int:
         return NOT_PASSED
     except Exception as error:
         logging.getLogger(__name__).debug("%s", arguments, exc_info=True)
-        _refuse(f"The grader itself failed ({type(error).__name__}: {error}).", arguments)
+        from grader.failed import of_itself
+
+        _refuse(of_itself(error), arguments)
         return UNCHECKED
 
 

@@ -94,6 +94,8 @@ def _refuse_place(out: Path) -> None:
         raise UsageError(f"{shown_path(out)} is a folder; --out names the file to write.")
     if not out.parent.is_dir():
         raise UsageError(f"There is no folder {shown_path(out.parent)} to write the bundle in.")
+    if out.exists() and not (out.is_file() and zipfile.is_zipfile(out)):
+        raise UsageError(sentence("bundle", "not_over", facts={"file": shown_path(out)}))
 
 
 # ---- whose files ----------------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ def leaderboard(
     from grader.leaderboard.store import Leaderboard
 
     words = what or []
+    _refuse_idle(words, html=html, no_source=no_source)
     catalog = load_catalog()
     with Leaderboard(catalog.root) as board:
         if name is not None:
@@ -58,6 +59,14 @@ def leaderboard(
                 raise UsageError(f"Name one puzzle or part; {words[1]!r} is one word too many.")
             case _:
                 _show(board, catalog, words[0] if words else None, html, quiet=name is not None)
+
+
+def _refuse_idle(words: Sequence[str], *, html: str | None, no_source: bool) -> None:
+    """Refuses an option that would do nothing."""
+    if html is not None and words[:1] in (["export"], ["import"]):
+        raise UsageError(f"--html writes pages and {words[0]} a file or the board; give one after the other.")
+    if no_source and words[:1] != ["export"]:
+        raise UsageError("--no-source is for `grader leaderboard export FILE`.")
 
 
 def _choose_name(board: Leaderboard, name: str) -> None:
@@ -136,6 +145,8 @@ def _export(board: Leaderboard, file: str, *, sources: bool, yes: bool) -> None:
     from grader.leaderboard.entry import results_text
 
     path = Path(file)
+    if path.is_dir():
+        raise UsageError(f"{file} is a folder; name the file to write.")
     if path.exists() and not confirmed(f"{file} is there already. Write over it?", yes=yes):
         raise typer.Exit(1)
     results = board.entries()
@@ -175,6 +186,8 @@ def _results_in(file: str) -> list[object]:
 
     path = Path(file)
     try:
+        if path.is_dir():
+            raise UsageError(f"{file} is a folder; name the file in it.")
         if not path.is_file():
             raise UsageError(f"There is no file {file}.")
         if path.stat().st_size > _LARGEST_FILE:

@@ -10,7 +10,14 @@ import typer
 
 from grader.catalog import LocatedPuzzle, UsageError, load_catalog
 from grader.cli.names import PartOption
-from grader.cli.target import chosen_cases, file_submission, own_submission, shown_path, solution_submission
+from grader.cli.target import (
+    chosen_cases,
+    file_submission,
+    own_submission,
+    refuse_over_other,
+    shown_path,
+    solution_submission,
+)
 from grader.list_part import ListPart, ReadingPart
 from grader.python_part import PythonPart
 
@@ -147,6 +154,7 @@ def _loaded(name: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
+    refuse_over_other(path)
     try:
         path.write_text(text + "\n", encoding="utf-8")
     except OSError as error:

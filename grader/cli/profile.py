@@ -10,7 +10,7 @@ import typer
 
 from grader.catalog import UsageError
 from grader.cli.names import PartOption, PuzzleArgument
-from grader.cli.target import chosen_cases, kernel_submission, refuse_unchecked, shown_path
+from grader.cli.target import chosen_cases, kernel_submission, refuse_over_other, refuse_unchecked, shown_path
 from grader.explain import sentence
 from grader.small_case import small_case
 from grader.tools import TorchLoading, TorchMissing, default_tools
@@ -35,7 +35,8 @@ def profile(
 ) -> None:
     """Count what each line asks of memory, with Nsight Compute's numbers beside ours where ncu is.
 
-    Exit code: 0 counted; 2 bad usage; 3 could not be counted here, or no trace could be written.
+    Exit code: 0 counted; 2 bad usage, or no kernel runs; 3 could not be counted here, or no trace could be
+    written.
     """
     submission = kernel_submission(puzzle, part, file, solution=solution, command="profile")
     named = chosen_cases(submission.located.part, case)[0] if case is not None else small_case(submission.located.part)
@@ -74,4 +75,5 @@ def _trace_file(given: str | None) -> Path | None:
         raise UsageError(sentence("profile", "is_folder", facts={"file": given}))
     if not path.parent.is_dir():
         raise UsageError(sentence("profile", "no_folder", facts={"file": given, "folder": path.parent}))
+    refuse_over_other(path)
     return path

@@ -28,7 +28,8 @@ def sweep(
 ) -> None:
     """Try a kernel in blocks of other sizes: right or not, occupancy, and on a GPU the time of each.
 
-    The file is not changed. Exit code: 0 tried; 2 bad usage, or nothing to sweep; 3 could not be tried here.
+    The file is not changed. Exit code: 0 tried; 2 bad usage, nothing to sweep, or not right as it is;
+    3 could not be tried here.
     """
     submission = kernel_submission(puzzle, part, file, solution=solution, command="sweep")
     from rich.console import Console

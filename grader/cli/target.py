@@ -17,6 +17,7 @@ from grader.python_part import PythonPart
 
 _UNCHECKED = 3
 _LARGEST_SOURCE = 1 << 20  # bytes; a part is about 80 lines
+_BEGINNING = 1 << 10  # bytes
 
 
 def own_submission(located: Located) -> Submission:
@@ -100,6 +101,19 @@ def _is_text(content: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def refuse_over_other(path: Path) -> None:
+    """Nobody's source is lost to a slip of the hand: JSON is written over JSON only, or over an empty file."""
+    try:
+        if not path.is_file():
+            return
+        with path.open("rb") as opened:
+            begins = opened.read(_BEGINNING).lstrip()[:1]
+    except OSError:
+        return  # writing it says why not
+    if begins not in (b"", b"{", b"["):
+        raise UsageError(f"{shown_path(path)} is there already and holds no JSON; name another file to write.")
 
 
 def shown_path(path: Path) -> str:

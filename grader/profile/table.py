@@ -29,18 +29,20 @@ def print_profiled(console: Console, profiled: Profiled) -> None:
         _put(console, _say("wrong", why=profiled.not_right), "yellow")
     console.print()
     wide = Console(file=console.file, width=_WIDEST, highlight=False)
-    wide.print(_line_table(profiled.lines, min(console.width, _WIDEST)))
+    columns = _shown_columns(profiled.lines, width := min(console.width, _WIDEST))
+    wide.print(_line_table(profiled.lines, columns, width))
     for kernel in profiled.kernels:
         console.print()
         key = "kernel" if kernel.launches > 1 else "kernel_once"
         _put(console, _say(key, name=kernel.name, launches=kernel.launches), "bold")
         console.print(_kernel_table(kernel))
     console.print()
-    for said in _conclusions(profiled):
+    for said in _conclusions(profiled, instructions=any(name in _FIRST_TO_GO for name, _ in columns)):
         _put(console, said)
 
 
-def _conclusions(profiled: Profiled) -> Iterator[str]:
+def _conclusions(profiled: Profiled, *, instructions: bool) -> Iterator[str]:
+    """`instructions`: whether the columns are there that need words of their own."""
     rows = [(k.compiled[metric], (k.measured or {}).get(metric)) for k in profiled.kernels for metric in _rows(k)]
     rows = [(ours, theirs) for ours, theirs in rows if theirs is not None]
     differing = sum(ours != theirs for ours, theirs in rows)
@@ -48,6 +50,8 @@ def _conclusions(profiled: Profiled) -> Iterator[str]:
         yield _say("differs", count=differing, rows=len(rows)) if differing else _say("same")
     if profiled.not_measured is not None:
         yield profiled.not_measured
+    if instructions:
+        yield _say("legend_instructions")
     yield _say("legend")
     yield _say("legend_kernel")
 
@@ -79,14 +83,20 @@ _COLUMNS: tuple[tuple[str, Callable[[LineCounts], str]], ...] = (
 )
 
 
-def _line_table(lines: Sequence[LineCounts], width: int) -> Table:
-    """The source has the columns that the numbers leave, and is cut where it is longer; instructions go where it would
-    be cut too short.
-    """
+_Columns = list[tuple[str, list[str]]]
+
+
+def _shown_columns(lines: Sequence[LineCounts], width: int) -> _Columns:
+    """Those with anything to say; instructions go where the source would be cut too short."""
     columns = [("line", [str(line.line or "") for line in lines])]
     columns += [(name, cells) for name, cell in _COLUMNS if any(cells := [cell(line) for line in lines])]
     if _NARROWEST + _taken(columns) > width:
         columns = [(name, cells) for name, cells in columns if name not in _FIRST_TO_GO]
+    return columns
+
+
+def _line_table(lines: Sequence[LineCounts], columns: _Columns, width: int) -> Table:
+    """The source has the columns that the numbers leave, and is cut where it is longer."""
     (_, numbers), *counts = columns
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column(_say("line"), justify="right", style="dim", no_wrap=True)
@@ -137,7 +147,7 @@ def _rows(kernel: KernelCounts) -> list[str]:
 
 
 def _put(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text.replace("`", ""), style=style), soft_wrap=True)
+    console.print(Text(text.replace("`", ""), style=style), soft_wrap=not console.is_terminal)
 
 
 def _say(key: str, **facts: object) -> str:

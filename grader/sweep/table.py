@@ -173,7 +173,7 @@ _COLUMNS: dict[str, Callable[[Shape], str]] = {
 
 
 def _put(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text.replace("`", ""), style=style), soft_wrap=True)
+    console.print(Text(text.replace("`", ""), style=style), soft_wrap=not console.is_terminal)
 
 
 def _say(key: str, **facts: object) -> str:

@@ -22,10 +22,9 @@ def print_table(console: Console, trace: Trace, heading: str, label: str, line: 
     put_line(console, Text(f"  {launched(trace)}"))
     if trace.sizes:
         put_line(console, Text(f"  {sizes(trace)}"))
-    console.print()
     for told in notes(trace):
         prose(console, told, width)
-        console.print()
+    console.print()
     rows = list(map(_row, places(trace, line)))
     widths = [max(len(row[column]) for row, _ in rows) for column in range(3)]
     for row, style in rows:
