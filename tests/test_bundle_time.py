@@ -22,8 +22,9 @@ from grader.cli import run, timed
 from grader.cuda import pytorch_rival, rivals
 from grader.cuda.addresses import PLACES, Place
 from grader.cuda.session import RealGPU
-from grader.leaderboard.entry import Entry, entry_from_json, read_results
+from grader.leaderboard.entry import Entry, entry_from_json, read_results, results_text
 from grader.puzzle import Part
+from tests.results import with_hash
 from tests.small_course import FILE, KERNEL, make_course
 
 WRONG = KERNEL.replace("void add(", "void subtract(").replace("add<<<", "subtract<<<")
@@ -126,6 +127,15 @@ def test_what_was_timed_before_is_not_timed_again(here: Path, capsys: pytest.Cap
     assert run(["time", repacked(here), "--out", "results.json"]) == 0
     assert "timed before: 2 ms" in capsys.readouterr().out
     assert results() == before
+
+
+@pytest.mark.parametrize("other", ["grader", "reference"])
+def test_what_no_import_takes_any_more_is_timed_again(here: Path, other: str) -> None:
+    assert run(["time", repacked(here), "--out", "results.json"]) == 0
+    old = with_hash(results()[0], **{other: "0" * 32})
+    Path("results.json").write_text(results_text([old]))
+    assert run(["time", repacked(here), "--out", "results.json"]) == 0
+    assert [entry.hashes[other] == "0" * 32 for entry in results()] == [True, False]
 
 
 def test_results_are_written_as_they_come(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

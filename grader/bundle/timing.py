@@ -19,7 +19,7 @@ from grader.catalog import Catalog, Located, UsageError
 from grader.cuda.addresses import Place
 from grader.cuda.session import RealGPU, ReplayFailed
 from grader.explain import sentence, title
-from grader.identity import statement_hash, text_hash
+from grader.identity import grader_hash, reference_hash, statement_hash, text_hash
 from grader.leaderboard.entry import Entry, entry_from_json, entry_of
 from grader.leaderboard.fields import EntryRefused
 from grader.leaderboard.names import Player
@@ -68,11 +68,16 @@ class Timer:
             return entry_from_json(result.to_json())  # as whoever imports it will read it
 
     def known(self, bundle: Bundle, entry: Bundled, device: str, results: Sequence[Entry]) -> Entry | None:
-        """The result that is there already: of this player's same source, on this GPU. Raises `NotTimed`."""
+        """The result that is there already: of this player's same source, on this GPU, by this grader and beside this
+        reference, or no import would take it. Raises `NotTimed`.
+        """
         with _told():
+            located = self.located(entry)
             uses = {name: _text(bundle.read(member)) for name, member in entry.uses.items()}
             source = text_hash(_text(bundle.read(entry.source)), uses)
-        wanted = (entry.player_id, entry.puzzle, entry.part, entry.statement, source, device)
+            reference = reference_hash(located)
+        asked = (entry.statement, source, reference, grader_hash())
+        wanted = (entry.player_id, entry.puzzle, entry.part, *asked, device)
         return next((result for result in results if _key(result) == wanted), None)
 
     def located(self, entry: Bundled) -> Located:
@@ -95,7 +100,8 @@ class Timer:
 
 def _key(result: Entry) -> tuple[str, ...]:
     hashes = result.hashes
-    return result.player.id, result.puzzle, result.part, hashes["statement"], hashes["source"], result.device
+    asked = (hashes[name] for name in ("statement", "source", "reference", "grader"))
+    return result.player.id, result.puzzle, result.part, *asked, result.device
 
 
 def _right(ran: Ran, timing: Timing | None, gpu: RealGPU) -> Timing:
