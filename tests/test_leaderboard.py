@@ -214,12 +214,17 @@ def test_pseudonyms_stay_and_tell_nothing() -> None:
     assert why_no_name(ada.name) is None
 
 
+@pytest.mark.parametrize("name", ["\u3164", "a\u2800b", "\ufe0f", "\u0301a"])
+def test_a_name_without_ink_is_none(name: str) -> None:
+    assert why_no_name(name) == "has characters that cannot be seen"
+
+
 @pytest.mark.parametrize("name", ["", " a", "a ", "a\nb", "a\u202eb", "a\u200bb", "e\u0301", "x" * 41, "a\x1b[0m"])
 def test_a_name_that_could_mislead_is_none(name: str) -> None:
     assert why_no_name(name)
 
 
-@pytest.mark.parametrize("name", ["Ada", "Ada Lovelace", "한국어 이름", "O'Brien <3", "Éva"])
+@pytest.mark.parametrize("name", ["Ada", "Ada Lovelace", "한국어 이름", "O'Brien <3", "Éva", "Ada ❤\ufe0f"])
 def test_people_have_many_kinds_of_names(name: str) -> None:
     assert why_no_name(name) is None
 

@@ -11,6 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 
 LONGEST = 40  # characters of a name
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and signs, by their category, without any ink
 
 # Numbers of 32 words each: five bits of a digest choose one.
 _KINDS = (  # noqa: SIM905 - as a list it would fill the page
@@ -49,6 +50,10 @@ def why_no_name(name: str) -> str | None:
         return f"has more than {LONGEST} characters"
     if name != unicodedata.normalize("NFC", name):
         return "is not in Unicode's composed form (NFC)"
-    if any(character != " " and unicodedata.category(character)[0] in "CZ" for character in name):
+    if unicodedata.category(name[0])[0] == "M" or any(map(_is_unseen, name)):  # a mark needs something to stand on
         return "has characters that cannot be seen"
     return None
+
+
+def _is_unseen(character: str) -> bool:
+    return character in _BLANK or (character != " " and unicodedata.category(character)[0] in "CZ")
