@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,7 @@ def changed(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
         (changed("timing", "device", to="GPU\x1b[2J"), "no printable text"),
         (changed("timing", "more", to=1), "does not know: 'more'"),
         (changed("more", to=1), "does not know: 'more'"),
-        (changed("schema", to=2), "schema is not between"),
+        (changed("schema", to=2), "schema is not 1"),
         (changed("player", "name", to="\u202eevil"), "no printable text"),
         (changed("player", "name", to=""), "name is empty"),
         (changed("player", "name", to="a" * 41), "more than 40 characters"),
@@ -365,6 +366,16 @@ def test_times_have_the_digits_that_count() -> None:
     assert (TimeUnit([0.9361]).text(0.93612), TimeUnit([0.00377]).text(0.003776)) == ("0.9361", "3.776")
     assert TimeUnit([0.00377]).with_interval(0.0038, (0.0037, 0.0039)) == "3.800 ± 0.100 µs"
     assert (digits(3441.2, 4), digits(51.377, 3), digits(0.0123, 2)) == ("3,441", "51.4", "0.012")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_a_narrow_terminal_leaves_out_columns_and_no_names(part: Located, width: int) -> None:
+    console, entry = Console(width=width, record=True, file=StringIO()), result(part, 0.9, "ada")
+    print_part(console, part, boards_of(part, [entry]))
+    said = console.export_text()
+    assert entry.player.name in said
+    assert "…" not in said
+    assert ("±" in said) == (width > 40)
 
 
 def test_the_terminal_shows_names_from_files_as_they_are(part: Located) -> None:

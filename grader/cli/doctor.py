@@ -91,7 +91,7 @@ def _built() -> Iterator[tuple[bool, str, str]]:
 
     try:
         for library in (build_library("runtime"), build_library("recorder"), build_library("machine")):
-            yield True, library.name, str(library)
+            yield True, library.stem.removeprefix("libgrader_"), str(library)
     except (NativeBuildFailed, ToolMissing) as failed:
         yield False, "our C++", f"cannot be built: {failed}"
         return

@@ -62,7 +62,8 @@ class Fields:
     def whole(self, name: str, least: int, most: int = _LARGEST) -> int:
         value = self._typed(name, int, "a whole number")
         if not least <= value <= most:
-            raise self._refusal(name, f"is not between {least} and {most}")
+            allowed = f"between {least} and {most}" if least != most else f"{most}, the only one that is known here"
+            raise self._refusal(name, f"is not {allowed}")
         return value
 
     def number(self, name: str, *, zero: bool = False) -> float:

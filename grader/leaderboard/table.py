@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +17,9 @@ from grader.leaderboard.ranking import Board, PartBoards, Row
 from grader.leaderboard.shown import TimeUnit
 from grader.verdict import Rival
 
-_WIDE = 84  # columns of a terminal: below that, only what matters most
+_LONG_NAME = 30  # columns of a terminal: a longer name is folded before anything is left out
+_ANY_WIDTH = 1000
+_OPTIONAL = ("date", "rate", "of_pytorch", "of_reference", "limit")  # the first to go where there is no room
 _MEDALS = {"gold": "bold yellow", "silver": "bold white", "bronze": "bold rgb(205,127,50)"}
 
 
@@ -31,7 +35,7 @@ def print_part(console: Console, located: Located, boards: PartBoards) -> None:
         console.print(_say("empty_part", label=located.label), highlight=False)
     for board in boards.boards:
         console.print(Text(f"{title} · {board.device}", style="bold"))
-        console.print(_device_table(board, wide=console.width >= _WIDE))
+        console.print(_fitting(console, _device_tables(board)))
         if any(row.tied for row in board.rows):
             console.print(Text(_say("ranks"), style="dim"))
         console.print()
@@ -48,31 +52,72 @@ def print_overview(console: Console, parts: Sequence[tuple[Located, PartBoards]]
     for device in sorted({board.device for _, boards in parts for board in boards.boards}):
         of_device = [(located, board) for located, boards in parts for board in boards.boards if board.device == device]
         console.print(Text(device, style="bold"))
-        console.print(_overview_table(of_device, wide=console.width >= _WIDE))
+        console.print(_fitting(console, _overview_tables(of_device)))
         console.print()
 
 
-def _overview_table(boards: Sequence[tuple[Located, Board]], *, wide: bool) -> Table:
-    columns = ["part", "fastest", "time", "limit", "of_pytorch"]
-    table = _table(*columns, *(["rate"] if wide else []), right=("time", "limit", "of_pytorch", "rate"))
+def _fitting(console: Console, tables: Iterable[Table]) -> Table:
+    """The first of these that there is room for, else the last."""
+    chosen = Table()
+    for chosen in tables:
+        unbounded = console.options.update(width=_ANY_WIDTH)
+        if Measurement.get(console, unbounded, chosen).maximum <= console.width:
+            break
+    for column in chosen.columns:
+        column.max_width = None
+    return chosen
+
+
+def _ever_fewer(columns: Sequence[str]) -> Iterable[list[str]]:
+    """All columns, then fewer and fewer."""
+    left = list(columns)
+    yield left
+    for column in _OPTIONAL:
+        if column in left:
+            left = [other for other in left if other != column]
+            yield left
+
+
+def _overview_tables(boards: Sequence[tuple[Located, Board]]) -> Iterable[Table]:
+    for columns in _ever_fewer(["part", "fastest", "time", "limit", "of_pytorch", "rate"]):
+        yield _overview_table(boards, columns)
+
+
+def _overview_table(boards: Sequence[tuple[Located, Board]], columns: Sequence[str]) -> Table:
+    table = _table(*columns, right=("time", "limit", "of_pytorch", "rate"))
     for located, board in boards:
         first, timing = board.rows[0], board.rows[0].entry.timing
         unit, pytorch = TimeUnit([timing.ms]), first.entry.rival("pytorch")
-        words = [f"{unit.text(timing.ms)} {unit.name}", shown.percent(timing.of_limit), shown.times(pytorch)]
-        words += [shown.rate(timing)] if wide else []
-        table.add_row(Text(f"{located.label:<5}{located.part.name}"), _name(first), *map(Text, words))
+        cells = {
+            "part": Text(f"{located.label:<5}{located.part.name}"),
+            "fastest": _name(first),
+            "time": Text(f"{unit.text(timing.ms)} {unit.name}"),
+            "limit": Text(shown.percent(timing.of_limit)),
+            "of_pytorch": Text(shown.times(pytorch)),
+            "rate": Text(shown.rate(timing)),
+        }
+        table.add_row(*(cells[column] for column in columns))
     return table
 
 
-def _device_table(board: Board, *, wide: bool) -> Table:
+_DEVICE_COLUMNS = ("rank", "player", "time", "rate", "limit", "of_reference", "of_pytorch", "date")
+
+
+def _device_tables(board: Board) -> Iterable[Table]:
+    for columns in _ever_fewer(_DEVICE_COLUMNS):
+        yield _device_table(board, columns)
+    yield _device_table(board, ("rank", "player", "time"), interval=False)
+
+
+def _device_table(board: Board, columns: Sequence[str], *, interval: bool = True) -> Table:
     unit = TimeUnit([line.ms for line in board.lines])
-    columns = ["rank", "player", "time", "rate", "limit"]
-    columns += ["of_reference", "of_pytorch", "date"] if wide else []
     table = _table(*columns, right=[column for column in columns if column not in ("player", "date")])
     for line in board.lines:
-        cells = _row(line, unit) if isinstance(line, Row) else _rival_row(line, board, unit)
-        style = "dim" if isinstance(line, Rival) else ""
-        table.add_row(*cells[: len(columns)], style=style)
+        words = _row(line, unit) if isinstance(line, Row) else _rival_row(line, board, unit)
+        cells = dict(zip(_DEVICE_COLUMNS, words, strict=True))
+        if not interval:
+            cells["time"] = Text(f"{unit.text(line.ms)} {unit.name}")
+        table.add_row(*(cells[column] for column in columns), style="dim" if isinstance(line, Rival) else "")
     return table
 
 
@@ -129,5 +174,7 @@ def _table(*columns: str, right: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column in columns:
         bends = column in ("player", "fastest")
-        table.add_column(_say(column), justify="right" if column in right else "left", no_wrap=not bends)
+        widest = _LONG_NAME if bends else None
+        justify: Literal["left", "right"] = "right" if column in right else "left"
+        table.add_column(_say(column), justify=justify, no_wrap=not bends, max_width=widest)
     return table
