@@ -159,6 +159,7 @@ def test_what_nvcc_says_is_shown_and_is_no_traceback(command_line: CommandLine, 
         (["p.cu", "--nvcc-flag", "-O2 -rdc=true"], "cannot be used here"),
         (["p.cu", "--nvcc-flag", "-DNAME='"], "no closing quotation"),
         (["p.cu", "--json", "no/such/folder.json"], "cannot be written"),
+        (["p.cu", "--json", "p.cu"], "p.cu is there already and holds no JSON"),
         ([], "PROGRAM.cu"),
     ],
 )

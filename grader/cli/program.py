@@ -11,7 +11,7 @@ import typer
 
 from grader.cache import ToolMissing, cache_root
 from grader.catalog import UsageError
-from grader.cli.target import readable_source, shown_path
+from grader.cli.target import readable_source, refuse_over_other, shown_path
 from grader.explain import sentence
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def run_program(
     path = readable_source(Path(source))
     target = _target(architecture)
     if json_file is not None:
+        refuse_over_other(Path(json_file))
         _write(json_file, "")
     try:
         program = _built(path, include or (), flags or (), target)
