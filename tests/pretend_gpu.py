@@ -30,7 +30,7 @@ from typing import Any
 from tests.pretend_cubin import sections_of
 
 GRANULE = 2 << 20
-L2_BYTES = 1 << 10
+L2_BYTES = 1 << 14
 SYMBOL_BYTES = 64
 SHARED_BYTES, LOCAL_BYTES, HEAP_BYTES = 4096, 4096, 4096
 _VARIABLES = 0x5000_0000_0000
