@@ -17,6 +17,7 @@ from grader import check as checking
 from grader.cache import ToolMissing
 from grader.catalog import Located, LocatedPuzzle, load_catalog
 from grader.check import Options, Submission, check_part
+from grader.closing import Closing
 from grader.cuda import pytorch_rival, rivals, session
 from grader.cuda.child import Child
 from grader.cuda.timing import Lap
@@ -54,7 +55,7 @@ FAULT_LINE = 4
 RIGHT = SOURCE.replace("FAULT", "")
 
 
-class Reference:
+class Reference(Closing):
     """A rival that takes as long as the pretended kernel, 2 ms, or so many times as long."""
 
     name = "reference"
@@ -62,12 +63,6 @@ class Reference:
 
     def __init__(self, times: float) -> None:
         self._ms = 2.0 * times
-
-    def __enter__(self) -> Reference:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def lap(self, inputs: int) -> Lap:
         return Lap(self._ms, self._ms)

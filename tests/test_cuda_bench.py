@@ -12,6 +12,7 @@ import torch
 
 from grader.cache import ToolMissing
 from grader.catalog import load_catalog
+from grader.closing import Closing
 from grader.cuda import room
 from grader.cuda.bench import Bench
 from grader.cuda.contest import Contestant, ReplayContestant, Rule
@@ -187,7 +188,7 @@ def test_a_rival_that_fails_is_left_out_and_named(cubin: Path) -> None:
     assert "memory that is not there" in timing.left_out["reference"]
 
 
-class Full:
+class Full(Closing):
     """A rival for which the GPU has no memory."""
 
     name, what = "reference", "large"
@@ -196,12 +197,6 @@ class Full:
         raise ReplayFailed("unavailable", "The GPU has not enough free memory for this case.", is_full=True)
 
     def close(self) -> None:
-        pass
-
-    def __enter__(self) -> Full:
-        return self
-
-    def __exit__(self, *_: object) -> None:
         pass
 
 

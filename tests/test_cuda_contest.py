@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import TracebackType
 
 import pytest
 
+from grader.closing import Closing
 from grader.cuda.child import ReplayFailed
 from grader.cuda.contest import Race, Rule, race
 from grader.cuda.timing import Lap, clocks_disagree
@@ -16,7 +16,7 @@ RULE = Rule(warm_up=2, fewest_rounds=5, least_rounds=10, most_rounds=40, seconds
 
 
 @dataclass
-class Scripted:
+class Scripted(Closing):
     """A contestant whose laps take what a function of their number says, and who writes down when they are."""
 
     name: str
@@ -36,14 +36,6 @@ class Scripted:
 
     def close(self) -> None:
         self.closed = True
-
-    def __enter__(self) -> Scripted:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 @dataclass

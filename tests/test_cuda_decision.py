@@ -6,10 +6,10 @@ import json
 import math
 import random
 from dataclasses import dataclass, field
-from types import TracebackType
 
 import pytest
 
+from grader.closing import Closing
 from grader.cuda.contest import Lap, Race, Rule, race
 from grader.cuda.decision import LEVEL, MARGIN, compared, decide, margin_at
 from grader.cuda.timing import median_interval
@@ -38,7 +38,7 @@ class World:
 
 
 @dataclass
-class Simulated:
+class Simulated(Closing):
     """A kernel in a process that has its own small luck, as with the physical memory that it got."""
 
     name: str
@@ -55,14 +55,6 @@ class Simulated:
         return Lap(ms, ms)
 
     def close(self) -> None:
-        pass
-
-    def __enter__(self) -> Simulated:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
         pass
 
 

@@ -14,9 +14,9 @@ import zlib
 from io import BufferedReader
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 
 from grader.bundle.format import MANIFEST, SUFFIXES, BundleInvalid, Manifest, from_json, to_json
+from grader.closing import Closing
 
 MOST_BYTES = 1 << 30  # of the whole file
 MOST_MEMBERS = 65_534
@@ -37,7 +37,7 @@ def is_taken(content: bytes, suffix: str) -> bool:
     return len(content) <= _MOST[suffix]
 
 
-class BundleWriter:
+class BundleWriter(Closing):
     """Writes a bundle beside `path`, and puts it there when it is finished; leaves nothing if it is not.
 
     Raises OSError, and zipfile.LargeZipFile for what is too much for one bundle.
@@ -49,12 +49,8 @@ class BundleWriter:
         self._zip = zipfile.ZipFile(self._unfinished, "w", zipfile.ZIP_DEFLATED, allowZip64=False)
         self._names: set[str] = set()
 
-    def __enter__(self) -> BundleWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """What was not finished is gone."""
         with contextlib.suppress(Exception):
             self._zip.close()
         self._unfinished.unlink(missing_ok=True)
@@ -79,7 +75,7 @@ class BundleWriter:
         self._zip.writestr(info, content)
 
 
-class Bundle:
+class Bundle(Closing):
     """An open bundle: its manifest, and its files on demand. `digest` is the whole file's SHA-256.
 
     Raises `BundleInvalid`, also for a file that cannot be read.
@@ -102,14 +98,6 @@ class Bundle:
             except _READING:
                 raise BundleInvalid("it is no zip file") from None
             self._opened = opened.pop_all()
-
-    def __enter__(self) -> Bundle:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Closes the file."""

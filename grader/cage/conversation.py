@@ -18,6 +18,7 @@ from typing import Any
 
 from grader.cache import ToolMissing
 from grader.cage.command import Cage, caged
+from grader.closing import Closing
 from grader.link import Link
 from grader.wire import WireBroken, read_into, receive, send
 
@@ -36,7 +37,7 @@ class Ended(Exception):
         self.why = why
 
 
-class Conversation:
+class Conversation(Closing):
     """The program from its start until `close`. Raises ToolMissing where the cage cannot be started."""
 
     def __init__(
@@ -63,12 +64,6 @@ class Conversation:
                 )
             finally:
                 os.close(report)
-
-    def __enter__(self) -> Conversation:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def printed(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ import torch
 from grader.cage.conversation import Ended
 from grader.caged_python.kernels import Kernels
 from grader.caged_python.process import START, ended_by, raised_by, started
+from grader.closing import Closing
 from grader.op.errors import EntryFailed, EntryMisused
 
 SECONDS = 20.0  # for one call, its kernels not counted
@@ -29,7 +29,7 @@ def _torch() -> Path:
 
 
 @dataclass
-class Session:
+class Session(Closing):
     """The process, until it is closed. `failed` is the last failure of a kernel that the file was told of."""
 
     kernels: Kernels
@@ -41,12 +41,8 @@ class Session:
     def __post_init__(self) -> None:
         self._talk = started(["caged_python.child"], [_torch()])
 
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Ends the process."""
         self._talk.close()
 
     @property

@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol
 
+from grader.closing import Closing
 from grader.cuda.child import ReplayFailed
 from grader.cuda.decision import compared
 from grader.cuda.input_sets import InputSets
@@ -50,12 +50,10 @@ class Contestant(Protocol):
 
     def __enter__(self) -> Contestant: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
 
-class ReplayContestant:
+class ReplayContestant(Closing):
     """A recorded plan on a GPU of its own, which is closed with it. Loads plan and inputs at the first lap."""
 
     def __init__(self, name: str, what: str, *, gpu: RealGPU, plan: Plan, cubin: Path, sets: InputSets) -> None:
@@ -66,14 +64,6 @@ class ReplayContestant:
         self._cubin = cubin
         self._sets = sets
         self._loaded = False
-
-    def __enter__(self) -> ReplayContestant:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self.gpu.close()

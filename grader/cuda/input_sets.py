@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 
 import torch
 
+from grader.closing import Closing
 from grader.cuda.shared_file import SharedFile
 from grader.inputs import draw_inputs
 from grader.puzzle import Buffer, Case, Part, buffer_bytes
@@ -24,7 +24,7 @@ def secret_seeds(count: int = SETS) -> list[int]:
     return [secrets.randbits(63) for _ in range(count)]
 
 
-class InputSets:
+class InputSets(Closing):
     """The inputs of `case`, once for each seed. `sets[k]` are CPU tensors by name, which nobody may change; `paths[k]`
     the files that hold their bytes, for other processes, as long as this is open. Raises OSError where memory ends.
     """
@@ -47,14 +47,6 @@ class InputSets:
 
     def __getitem__(self, number: int) -> Mapping[str, torch.Tensor]:
         return self._sets[number]
-
-    def __enter__(self) -> InputSets:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the paths; tensors that are still in use stay."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Protocol
 
 from grader.catalog import Located
+from grader.closing import Closing
 from grader.cuda.child import Child
 from grader.cuda.input_sets import InputSets
 from grader.cuda.timing import Lap
@@ -33,7 +33,7 @@ class Process(Protocol):
     def close(self) -> None: ...
 
 
-class PyTorchContestant:
+class PyTorchContestant(Closing):
     """What PyTorch runs, told by the message `load` in the first lap, for which it gets so many `seconds`.
 
     `child` is a process of it that has started already.
@@ -54,14 +54,6 @@ class PyTorchContestant:
         self._seconds = seconds
         self._child: Process = child or Child(COMMAND)
         self._is_loaded = False
-
-    def __enter__(self) -> PyTorchContestant:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self._child.close()

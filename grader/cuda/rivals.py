@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from grader.build import BuildFailed
 from grader.cache import ToolMissing
 from grader.catalog import Located, UsageError
+from grader.closing import Closing
 from grader.cuda.ceilings import SOURCE, ceiling_of
 from grader.cuda.child import ReplayFailed
 from grader.cuda.contest import Contestant, ReplayContestant
@@ -95,7 +95,7 @@ def ceiling_beside(
     return Later("ceiling", what, made)
 
 
-class Later:
+class Later(Closing):
     """A contestant that is `made` at its first lap; where that fails, this says why, as a contestant does."""
 
     def __init__(self, name: str, what: str, make: Callable[[], Contestant]) -> None:
@@ -103,14 +103,6 @@ class Later:
         self.what = what
         self._make = make
         self.made: Contestant | None = None
-
-    def __enter__(self) -> Later:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         if self.made is not None:

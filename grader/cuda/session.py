@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from grader.cache import ToolMissing
+from grader.closing import Closing
 from grader.cuda.addresses import ARENA_BYTES, PLACES, Place
 from grader.cuda.child import Child, ReplayFailed
 from grader.cuda.driver import DeviceFacts
@@ -45,7 +45,7 @@ _SECONDS_A_BYTE = 1 / 50e6  # the slowest pipe that is still waited for
 _COMMAND = (sys.executable, "-m", "grader.cuda.replay")
 
 
-class RealGPU:
+class RealGPU(Closing):
     """A GPU for the cases of one part, whose buffers get addresses that stay the same from case to case.
 
     `seconds` is how long a replay may take; `place` is where the driver is asked for addresses. Raises `ReplayFailed`.
@@ -71,14 +71,6 @@ class RealGPU:
         self._arena = 0
         self._name: str | None = None
         self.start()
-
-    def __enter__(self) -> RealGPU:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def start(self) -> None:
         """Starts the child and does not wait for it: others may work meanwhile."""

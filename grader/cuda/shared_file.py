@@ -11,14 +11,15 @@ import mmap
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
+
+from grader.closing import Closing
 
 if TYPE_CHECKING:
     import torch
 
 
-class SharedFile:
+class SharedFile(Closing):
     """`size` bytes of zeros at first; `path` is what others open. Raises OSError where there is no memory for it."""
 
     def __init__(self, size: int) -> None:
@@ -26,14 +27,6 @@ class SharedFile:
         self._descriptor = os.memfd_create("grader")
         os.ftruncate(self._descriptor, size)
         self.path = f"/proc/{os.getpid()}/fd/{self._descriptor}"
-
-    def __enter__(self) -> SharedFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the path; tensors of it stay."""

@@ -12,6 +12,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from grader.closing import Closing
 from grader.database import Schema, open_database
 from grader.leaderboard.entry import Entry, entry_from_json
 from grader.leaderboard.fields import EntryRefused
@@ -39,18 +40,12 @@ class Kept:
     rebuilt: bool = False
 
 
-class Leaderboard:
+class Leaderboard(Closing):
     """The results of one workspace; `path` is None where they last as long as the process."""
 
     def __init__(self, workspace: Path) -> None:
         self.path, self._database = open_database(workspace, _SCHEMA)
         self._key, self._name = self._owner()
-
-    def __enter__(self) -> Leaderboard:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         self._database.close()

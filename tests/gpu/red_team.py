@@ -34,6 +34,7 @@ import torch
 
 from grader.build import Build
 from grader.cache import ToolMissing
+from grader.closing import Closing
 from grader.cuda.bench import Bench
 from grader.cuda.session import RealGPU
 from grader.cuda.trial import CudaTrial
@@ -220,17 +221,14 @@ def told(outcome: Outcome) -> dict[str, Any]:
     return {"findings": list(outcome.findings), "refused": outcome.refused, "ms": round(outcome.ms, 5)}
 
 
-class Three:
+class Three(Closing):
     """The twin, the attack without its defences, and the attack; each has a GPU of its own, which starts at once."""
 
     def __init__(self, name: str) -> None:
         n = SIZES.get(name, LARGE)
         self.runs = [Timed(f"{name}_twin", n), Timed(name, n, WITHOUT[name]), Timed(name, n)]
 
-    def __enter__(self) -> Three:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         for run in self.runs:
             run.gpu.close()
 
