@@ -31,6 +31,7 @@ from grader.record.operations import (
     Upload,
 )
 from grader.record.plan import Plan, PlanBuffer, PlanScalar, to_json
+from tests.gpu.alone import times_of
 from tests.pretend_cubin import pretended_cubin
 from tests.pretend_gpu import SYMBOL_BYTES, Kernel, PretendDriver
 
@@ -174,7 +175,7 @@ def test_times_are_taken_until_they_are_narrow_and_results_are_fresh_in_the_last
     case, memory = Case(n=16), memory_of(16)
     gpu.load(add_plan(gpu, case), cubin)
     gpu.fill({"a": memory["a"], "b": memory["b"]})
-    times = gpu.time("graph", poison_of(ADD, memory, 0))
+    times = times_of(gpu, "graph", poison_of(ADD, memory, 0))
     gpu.read({"out": memory["out"]})
     assert times.median == 2.0
     assert times.interval == (2.0, 2.0)

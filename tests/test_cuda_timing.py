@@ -12,9 +12,10 @@ import pytest
 
 from grader.cuda import presence
 from grader.cuda.sensors import Sensors
-from grader.cuda.timing import LEAST_RUNS, MOST_RUNS, Times, enough, gigabytes_per_second, median_interval
+from grader.cuda.timing import gigabytes_per_second, median_interval
 from grader.explain import sentence
 from grader.wire import WireBroken, read_into, receive, send
+from tests.gpu.alone import LEAST_RUNS, MOST_RUNS, Times, enough
 
 
 # n, and k: the k-th smallest and largest of n values bound the median, by tables of the binomial distribution, p = 1/2.

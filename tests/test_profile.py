@@ -16,7 +16,7 @@ from grader.catalog import Located, load_catalog
 from grader.cuda import presence
 from grader.cuda.here import Here
 from grader.cuda.nsight import NotMeasured, layout_of, measured
-from grader.cuda.trace import TraceFailed, write_trace
+from grader.cuda.torch_trace import TraceFailed, write_trace
 from grader.profile import run
 from grader.profile.counts import METRICS
 from grader.puzzle import Case

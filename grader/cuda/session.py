@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from grader.cuda.child import Child, ReplayFailed
 from grader.cuda.driver import DeviceFacts
 from grader.cuda.sensors import Sensors
 from grader.cuda.shared_file import SharedFile
-from grader.cuda.timing import LEAST_RUNS, Lap, Times, enough
+from grader.cuda.timing import Lap
 from grader.puzzle import Case, Part, buffer_bytes
 from grader.record.layout import Layout, layout_at
 from grader.record.plan import to_json
@@ -39,8 +38,6 @@ __all__ = ["ARENA_BYTES", "RUN_SECONDS", "START_SECONDS", "RealGPU", "ReplayFail
 
 START_SECONDS = 60.0  # the first context on a cold machine takes seconds
 RUN_SECONDS = 20.0
-_WARM_UP = 5
-_TIMING_SECONDS = 5.0
 _SECONDS_A_BYTE = 1 / 50e6  # the slowest pipe that is still waited for
 _COMMAND = (sys.executable, "-m", "grader.cuda.replay")
 
@@ -185,20 +182,6 @@ class RealGPU(Closing):
     def unchanged(self, name: str, number: int, *, kept: bool) -> bool:
         """Whether an input, or the copy that is kept of it, has the values that this set was filled with."""
         return bool(self._ask({"do": "unchanged", "buffer": name, "set": number, "kept": kept})["unchanged"])
-
-    def time(self, how: str, poison: Mapping[str, str]) -> Times:
-        """Many laps of what is loaded and filled, nothing beside it."""
-        for _ in range(_WARM_UP):
-            self.lap(poison, how=how)
-        taken: list[float] = []
-        end = time.monotonic() + _TIMING_SECONDS
-        sensors = self.sensors()
-        said: dict[str, float | list[str]] = {}
-        while not enough(taken) and (len(taken) < LEAST_RUNS or time.monotonic() < end):
-            taken.append(self.lap(poison, how=how).ms)
-            if len(taken) == LEAST_RUNS // 2:
-                said = sensors.read()
-        return Times(tuple(taken), said)
 
     def sensors(self) -> Sensors:
         """What this GPU's sensors say; nothing where they cannot be had."""

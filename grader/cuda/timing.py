@@ -1,4 +1,4 @@
-"""Times of many replays: their median, how sure it is, and when there are enough of them."""
+"""Times of many replays: how sure their median is, whether two clocks agree on them, and rates."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-LEAST_RUNS = 30
-MOST_RUNS = 300
 _LOOKING_MS, _APART = 0.02, 0.02  # what lies between an event and the host's look at it; how far clocks run apart
-NARROW = 0.002  # of the median: an interval this wide is enough
 
 
 @dataclass(frozen=True)
@@ -20,22 +17,6 @@ class Lap:
 
     ms: float
     host_ms: float
-
-
-@dataclass(frozen=True)
-class Times:
-    """Milliseconds of each replay, in order, and what the GPU's sensors said meanwhile, empty where there are none."""
-
-    ms: tuple[float, ...]
-    sensors: dict[str, float | list[str]]
-
-    @property
-    def median(self) -> float:
-        return median(self.ms)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        return median_interval(self.ms)
 
 
 def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
@@ -56,14 +37,6 @@ def _rank(count: int, level: float) -> int:
     while (below := below + math.comb(count, rank)) <= tail * 2**count:
         rank += 1
     return max(rank, 1)
-
-
-def enough(values: Sequence[float]) -> bool:
-    """Whether the interval is narrow, or there are as many values as anybody waits for."""
-    if len(values) < LEAST_RUNS:
-        return False
-    low, high = median_interval(values)
-    return len(values) >= MOST_RUNS or high - low <= NARROW * median(values)
 
 
 def clocks_disagree(laps: Sequence[Lap]) -> bool:

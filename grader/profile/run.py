@@ -79,7 +79,7 @@ def traced(submission: Submission, case: Case, file: Path, *, seed: int, tools: 
     here = gpu_here(part)
     if here.missing is not None:
         return sentence("profile", "no_trace", facts={"why": here.missing})
-    from grader.cuda.trace import TraceFailed, write_trace
+    from grader.cuda.torch_trace import TraceFailed, write_trace
 
     built = submission.tools(building_for(tools, here.target)).build(submission.source)
     try:

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from statistics import median
 from typing import Any
 
 import torch
 
-from grader.cuda.timing import LEAST_RUNS, enough, gigabytes_per_second, median_interval
+from grader.cuda.timing import gigabytes_per_second, median_interval
+from tests.gpu.alone import until_enough
 
-_WARM_UP = 5
-_SECONDS = 5.0
 _FLUSH_BYTES = 256 << 20
 
 
@@ -41,12 +39,7 @@ def measured(work: Callable[[], object], out: torch.Tensor, moved: int) -> dict[
     with torch.cuda.graph(graph):
         work()
     flush = torch.empty(_FLUSH_BYTES, dtype=torch.uint8, device="cuda")
-    for _ in range(_WARM_UP):
-        _timed(graph, out, flush)
-    taken: list[float] = []
-    end = time.monotonic() + _SECONDS
-    while not enough(taken) and (len(taken) < LEAST_RUNS or time.monotonic() < end):
-        taken.append(_timed(graph, out, flush))
+    taken = until_enough(lambda _: _timed(graph, out, flush))
     ms = median(taken)
     return {
         "ms": round(ms, 5),
