@@ -16,13 +16,14 @@ import torch
 
 from grader.build import build
 from grader.cache import content_key
-from grader.cuda.checksum import checksum_of, summing_ptx
+from grader.cuda.checksum import SUMMING_PTX
 from grader.cuda.scrub import demoting_ptx, scrubbing_ptx
 from grader.cuda.variables import read_module
 from grader.record.operations import Launch, Operation, SymbolUpload
 from grader.record.plan import Plan, PlanBuffer, PlanInvalid
 from grader.simt.software import SoftwareGPU
 from grader.toolchain import find_toolchain
+from tests.checksums import checksum_of
 from tests.judging import ROOT
 
 SHARED, FRAME = 8192, 64
@@ -75,7 +76,7 @@ def compiled(text: str, folder: Path, *options: str) -> Path:
 @pytest.mark.parametrize("target", [75, 80, 86, 90, 100, 120])
 def test_they_are_ptx_for_every_architecture(target: int, tmp_path: Path) -> None:
     assembled(scrubbing_ptx(1 << 10), target, tmp_path)
-    assembled(summing_ptx(), target, tmp_path)
+    assembled(SUMMING_PTX, target, tmp_path)
     if target >= 80:
         assembled(demoting_ptx(), target, tmp_path)
 
@@ -111,7 +112,7 @@ def test_blocks_wait_for_each_other_and_end_however_often_and_in_whatever_grids_
 
 @pytest.mark.parametrize("size", [0, 1, 1023, 5000])
 def test_a_checksum_on_the_gpu_is_that_of_all_bytes_at_their_places(size: int, tmp_path: Path) -> None:
-    gpu, key, address = software_gpu(summing_ptx() + TELLING, tmp_path), 0xFEDCBA9876543210, 1 << 40
+    gpu, key, address = software_gpu(SUMMING_PTX + TELLING, tmp_path), 0xFEDCBA9876543210, 1 << 40
     content = torch.arange(size, dtype=torch.int64).mul(37).remainder(251).to(torch.uint8)
     total = torch.zeros(1, dtype=torch.int64)
     parameters = struct.pack("<QQQ", address, size, key)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 _INVALID = re.compile(
     r"returned an invalid gradient at index (\d+) - got (\[[^\]]*\]) but expected shape compatible with (\[[^\]]*\])"
 )
-_COUNT = re.compile(r"returned an incorrect number of gradients \(expected (\d+), got (\d+)\)")
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from typing import Any
 from grader.cuda.driver import Driver
 
 _BLOCK, _BLOCKS_A_PROCESSOR = 256, 8
-_MASK = (1 << 64) - 1
-_GOLDEN, _MIX = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9  # of SplitMix64 (Steele, Lea, Flood 2014)
+GOLDEN, MIX = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9  # of SplitMix64 (Steele, Lea, Flood 2014)
 
-_TEXT = f"""
+# add_up(first, bytes, key) adds to the variable `total`.
+SUMMING_PTX = f"""
 .version 6.5
 .target sm_75
 .address_size 64
@@ -49,11 +49,11 @@ $next:
     ld.global.u8 %r5, [%rd8];
     cvt.u64.u32 %rd9, %r5;
     add.u64 %rd9, %rd9, 1;
-    mul.lo.u64 %rd10, %rd4, {_GOLDEN:#x};
+    mul.lo.u64 %rd10, %rd4, {GOLDEN:#x};
     add.u64 %rd10, %rd10, %rd3;
     shr.u64 %rd11, %rd10, 30;
     xor.b64 %rd10, %rd10, %rd11;
-    mul.lo.u64 %rd10, %rd10, {_MIX:#x};
+    mul.lo.u64 %rd10, %rd10, {MIX:#x};
     shr.u64 %rd11, %rd10, 27;
     xor.b64 %rd10, %rd10, %rd11;
     mul.lo.u64 %rd9, %rd9, %rd10;
@@ -68,21 +68,6 @@ $done:
 """
 
 
-def summing_ptx() -> str:
-    """The kernel add_up(first, bytes, key), which adds to the variable `total`."""
-    return _TEXT
-
-
-def checksum_of(content: bytes, key: int) -> int:
-    """What the kernel adds for these bytes."""
-    total = 0
-    for place, byte in enumerate(content):
-        mixed = (place * _GOLDEN + key) & _MASK
-        mixed = ((mixed ^ mixed >> 30) * _MIX) & _MASK
-        total += (byte + 1) * (mixed ^ mixed >> 27)
-    return total & _MASK
-
-
 class Checksums:
     """The kernel, compiled, with a key of its own."""
 
@@ -90,7 +75,7 @@ class Checksums:
         self._driver = driver
         self._key = secrets.randbits(64)
         self._blocks = _BLOCKS_A_PROCESSOR * driver.attribute("MULTIPROCESSOR_COUNT")
-        self._module = driver.call("cuModuleLoadData", _TEXT.encode() + b"\0")
+        self._module = driver.module_of(SUMMING_PTX)
         self._function = driver.call("cuModuleGetFunction", self._module, b"add_up")
         self._total, _ = driver.call("cuModuleGetGlobal", self._module, b"total")
 
@@ -98,11 +83,7 @@ class Checksums:
         """The checksum of these bytes, once all that is enqueued before it is done."""
         driver, total = self._driver, struct.Struct("<Q")
         driver.call("cuMemsetD32Async", self._total, 0, 2, stream)
-        config = driver.api.CUlaunchConfig()
-        config.gridDimX, config.gridDimY, config.gridDimZ = self._blocks, 1, 1
-        config.blockDimX, config.blockDimY, config.blockDimZ = _BLOCK, 1, 1
-        config.sharedMemBytes = 0
-        config.hStream = stream
+        config = driver.launch_config((self._blocks, 1, 1), (_BLOCK, 1, 1), 0, stream)
         extra, _held = driver.packed(struct.pack("<QQQ", address, size, self._key))
         driver.call("cuLaunchKernelEx", config, self._function, 0, extra)
         driver.call("cuStreamSynchronize", stream)

@@ -12,6 +12,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from grader.record.operations import Triple
+
 # What a status means for somebody whose kernel ran into it; all others speak in the driver's own words.
 _SENTENCES = {
     "CUDA_ERROR_OUT_OF_MEMORY": "The GPU has not enough free memory for this case.",
@@ -119,8 +121,22 @@ class Driver:
         """The bindings' value `CU_name` of an enumeration."""
         return getattr(getattr(self.api, kind), f"CU_{name}")
 
-    def cooperative(self) -> Any:
-        """The attribute of a launch whose blocks are all resident at once."""
+    def module_of(self, ptx: str) -> Any:
+        """A module that the driver compiles, for kernels of our own."""
+        return self.call("cuModuleLoadData", ptx.encode() + b"\0")
+
+    def launch_config(self, grid: Triple, block: Triple, shared: int, stream: Any, *, cooperative: bool = False) -> Any:
+        """How to launch; `cooperative` with all blocks resident at once."""
+        config = self.api.CUlaunchConfig()
+        config.gridDimX, config.gridDimY, config.gridDimZ = grid
+        config.blockDimX, config.blockDimY, config.blockDimZ = block
+        config.sharedMemBytes = shared
+        config.hStream = stream
+        if cooperative:
+            config.attrs, config.numAttrs = [self._cooperative()], 1
+        return config
+
+    def _cooperative(self) -> Any:
         value = self.api.CUlaunchAttributeValue()
         value.cooperative = 1
         attribute = self.api.CUlaunchAttribute()

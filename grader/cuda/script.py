@@ -85,16 +85,10 @@ class Script:
                 return None
 
     def _launch(self, launch: Launch) -> tuple[Any, ...]:
-        driver, api = self._driver, self._driver.api
-        function = self._function(launch.kernel)
-        config = api.CUlaunchConfig()
-        config.gridDimX, config.gridDimY, config.gridDimZ = launch.grid
-        config.blockDimX, config.blockDimY, config.blockDimZ = launch.block
-        config.sharedMemBytes = launch.shared
-        config.hStream = self._stream
-        if launch.cooperative:
-            config.attrs = [driver.cooperative()]
-            config.numAttrs = 1
+        driver, function = self._driver, self._function(launch.kernel)
+        config = driver.launch_config(
+            launch.grid, launch.block, launch.shared, self._stream, cooperative=launch.cooperative
+        )
         if self._parameter_bytes(function) != len(launch.parameters):
             raise PlanInvalid(f"the parameters of {launch.kernel} are not as many bytes as it takes")
         extra, held = driver.packed(launch.parameters)

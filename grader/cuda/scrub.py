@@ -144,7 +144,7 @@ class Scrubber:
         self._cooperates = bool(driver.attribute("COOPERATIVE_LAUNCH"))
         self._shared = driver.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         stack = int(driver.call("cuCtxGetLimit", driver.enum("CUlimit", "LIMIT_STACK_SIZE")))
-        self._module = driver.call("cuModuleLoadData", _text(scrubbing_ptx(-(-(frame + stack) // 16) * 16)))
+        self._module = driver.module_of(scrubbing_ptx(-(-(frame + stack) // 16) * 16))
         self._scrub_shared = driver.call("cuModuleGetFunction", self._module, b"scrub_shared")
         self._scrub_local = driver.call("cuModuleGetFunction", self._module, b"scrub_local")
         self._arrived, _ = driver.call("cuModuleGetGlobal", self._module, b"arrived")
@@ -153,7 +153,7 @@ class Scrubber:
         self._resident = int(driver.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", self._scrub_local, _BLOCK, 0))
         self._demoting: Any = None
         if driver.facts().target >= _FIRST_WITH_PRIORITIES:
-            self._demoting = driver.call("cuModuleLoadData", _text(demoting_ptx()))
+            self._demoting = driver.module_of(demoting_ptx())
             self._demote = driver.call("cuModuleGetFunction", self._demoting, b"demote")
 
     def close(self) -> None:
@@ -180,19 +180,11 @@ class Scrubber:
     def _launch(
         self, function: Any, blocks: int, values: bytes, stream: Any, shared: int = 0, *, together: bool = True
     ) -> None:
-        driver, api = self._driver, self._driver.api
-        config = api.CUlaunchConfig()
-        config.gridDimX, config.gridDimY, config.gridDimZ = blocks, 1, 1
-        config.blockDimX, config.blockDimY, config.blockDimZ = _BLOCK, 1, 1
-        config.sharedMemBytes = shared
-        config.hStream = stream
+        driver = self._driver
+        # where the GPU knows no cooperative launch they fit as well, since nothing else runs; nobody vouches for it
+        cooperative = together and self._cooperates
+        config = driver.launch_config((blocks, 1, 1), (_BLOCK, 1, 1), shared, stream, cooperative=cooperative)
         if together:
-            if self._cooperates:  # else they fit as well, since nothing else runs, and nobody vouches for it
-                config.attrs, config.numAttrs = [driver.cooperative()], 1
             driver.call("cuMemsetD32Async", self._arrived, 0, 1, stream)
         extra, _held = driver.packed(values)  # the launch copies the parameters before it returns
         driver.call("cuLaunchKernelEx", config, function, 0, extra)
-
-
-def _text(ptx: str) -> bytes:
-    return ptx.encode() + b"\0"
