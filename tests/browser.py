@@ -1,4 +1,4 @@
-"""A real browser for tests: Chromium, through its driver, by the W3C's WebDriver protocol. It has no network.
+"""A real browser for tests: Chromium in a window of its own. It has no network.
 
 Where the machine has none, the tests that want one are skipped.
 """
@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import http.client
-import json
 import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-_SECONDS = 30.0  # for each answer
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
+_SECONDS = 30  # for each answer
 _FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -40,57 +38,38 @@ def programs() -> tuple[str, str] | None:
 class Browser:
     """One window."""
 
-    def __init__(self, port: int, browser: str, profile: Path) -> None:
-        self._driver = http.client.HTTPConnection("127.0.0.1", port, timeout=_SECONDS)
-        options = {"binary": browser, "args": [*_FLAGS, f"--user-data-dir={profile}"]}
-        wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
-        session = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
-        self._session = f"/session/{session['sessionId']}"
+    def __init__(self, chrome: Chrome) -> None:
+        self._chrome = chrome
 
     def open(self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Shows a file as if it had been clicked, in a window of this size."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        self._chrome("Emulation.setDeviceMetricsOverride", size)
+        self._chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._chrome("Emulation.setEmulatedMedia", {"features": [scheme]})
-        self._ask("POST", f"{self._session}/url", {"url": page.resolve().as_uri()})
+        self._chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self._chrome.get(page.resolve().as_uri())
 
     def run(self, script: str, *arguments: object) -> Any:
         """What a function's body in JavaScript returns."""
-        return self._ask("POST", f"{self._session}/execute/sync", {"script": script, "args": list(arguments)})
+        return self._chrome.execute_script(script, *arguments)
 
     def source(self) -> str:
         """The page as the browser has it now."""
-        return str(self._ask("GET", f"{self._session}/source"))
+        return self._chrome.page_source
 
     def without_scripts(self, *, off: bool) -> None:
         """Whether pages that are opened from now on run theirs."""
-        self._chrome("Emulation.setScriptExecutionDisabled", {"value": off})
+        self._chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": off})
 
     def said(self) -> list[str]:
         """What has come to the console since the last time, warnings and errors."""
-        lines = self._ask("POST", f"{self._session}/se/log", {"type": "browser"})
+        lines = self._chrome.get_log("browser")  # type: ignore[no-untyped-call]
         return [line["message"] for line in lines if line["level"] in ("WARNING", "SEVERE")]
 
     def picture(self, path: Path) -> None:
         """The whole page, as long as it is."""
-        shot = self._chrome("Page.captureScreenshot", {"captureBeyondViewport": True})
+        shot = self._chrome.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
         path.write_bytes(base64.b64decode(shot["data"]))
-
-    def close(self) -> None:
-        self._ask("DELETE", self._session)
-        self._driver.close()
-
-    def _chrome(self, command: str, parameters: dict[str, Any]) -> Any:
-        return self._ask("POST", f"{self._session}/goog/cdp/execute", {"cmd": command, "params": parameters})
-
-    def _ask(self, method: str, path: str, content: object = None) -> Any:
-        body = None if content is None else json.dumps(content)
-        self._driver.request(method, path, body, {"Content-Type": "application/json"})
-        answer = json.load(self._driver.getresponse())["value"]
-        if isinstance(answer, dict) and "error" in answer:
-            raise RuntimeError(answer["message"])
-        return answer
 
 
 @contextlib.contextmanager
@@ -98,26 +77,15 @@ def started(folder: Path) -> Iterator[Browser]:
     """A browser with a fresh profile in `folder`."""
     found = programs()
     assert found is not None
-    browser, driver = found
-    with subprocess.Popen(
-        [driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            window = Browser(_port(process), browser, folder / "profile")
-            try:
-                yield window
-            finally:
-                window.close()
-        finally:
-            process.terminate()
-
-
-def _port(process: subprocess.Popen[str]) -> int:
-    """From the sentence with which the driver says that it has begun."""
-    assert process.stdout is not None
-    deadline = time.monotonic() + _SECONDS
-    while time.monotonic() < deadline:
-        line = process.stdout.readline()
-        if "started successfully on port " in line:
-            return int(line.rsplit("on port ", 1)[1].split(".")[0])
-    raise TimeoutError("the browser's driver has not begun")
+    options = ChromeOptions()
+    options.binary_location, driver = found
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    for flag in (*_FLAGS, f"--user-data-dir={folder / 'profile'}"):
+        options.add_argument(flag)
+    chrome = Chrome(options, ChromeService(driver))
+    chrome.set_page_load_timeout(_SECONDS)
+    chrome.set_script_timeout(_SECONDS)
+    try:
+        yield Browser(chrome)
+    finally:
+        chrome.quit()
