@@ -50,7 +50,7 @@ class Step:
 
     @cached_property
     def worst(self) -> Access | None:
-        """The access that costs most beyond what it need; of equals, that of the lowest warp."""
+        """The access that costs most beyond what it needs; of equals, that of the lowest warp."""
         return worst(self.accesses)
 
 
