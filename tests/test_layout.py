@@ -27,6 +27,7 @@ GROUND_FLOOR = (
     "evidence.py",
     "extent.py",
     "cache.py",
+    "strict_json.py",
     "record/plan.py",
     "record/operations.py",
 )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
 
 from grader.leaderboard.names import why_no_name
+from grader.strict_json import exact_fields, read_json
 
 VERSION = 1
 MANIFEST = "manifest.json"
@@ -114,15 +115,10 @@ def to_json(manifest: Manifest) -> str:
 
 def from_json(text: bytes) -> Manifest:
     """The manifest of a document from anywhere; raises `BundleInvalid` and nothing else."""
-    try:
-        document = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
-    except BundleInvalid:
-        raise
-    except (ValueError, RecursionError):
-        _refuse("its manifest is no JSON")
+    document = read_json(text, _refuse)
     version = document.get("bundle") if isinstance(document, dict) else None
     if type(version) is int and version != VERSION:
-        _refuse(f"it is a bundle of version {version}, and this grader reads version {VERSION}")
+        raise BundleInvalid(f"it is a bundle of version {version}, and this grader reads version {VERSION}")
     fields = _fields(document, "bundle", "nvcc", "entries")
     _number(fields["bundle"], VERSION, VERSION, "bundle")
     return Manifest(_text(fields["nvcc"], _NVCC, "nvcc"), _each(fields["entries"], _entry, MOST_ENTRIES, "entries"))
@@ -148,7 +144,7 @@ def _entry(document: object) -> Bundled:
 
 def _uses(document: object) -> dict[str, str]:
     if not isinstance(document, dict) or len(document) > _MOST_USES:
-        _refuse("its manifest has no uses that can be")
+        _refuse("has no uses that can be")
     return {_text(entry, _NAME, "uses"): _member(member, ".cu", ".py") for entry, member in document.items()}
 
 
@@ -174,48 +170,39 @@ def _plan_at(document: object) -> PlanAt:
 
 
 def _refuse(why: str) -> NoReturn:
-    raise BundleInvalid(why)
-
-
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        _refuse("its manifest has an object with a key twice")
-    return found
+    raise BundleInvalid(f"its manifest {why}")
 
 
 def _fields(document: object, *names: str) -> dict[str, Any]:
-    if not isinstance(document, dict) or set(document) != set(names):
-        _refuse(f"its manifest has an object with other keys than {', '.join(names)}")
-    return document
+    return exact_fields(document, names, _refuse)
 
 
 def _each(document: object, read: Callable[[object], _T], most: int, what: str) -> tuple[_T, ...]:
     if not isinstance(document, list) or not 1 <= len(document) <= most:
-        _refuse(f"its manifest has no list of 1 to {most:,} {what}")
+        _refuse(f"has no list of 1 to {most:,} {what}")
     return tuple(map(read, document))
 
 
 def _number(value: object, low: int, high: int, what: str) -> int:
     if type(value) is not int or not low <= value <= high:
-        _refuse(f"its manifest has a {what} that cannot be")
+        _refuse(f"has a {what} that cannot be")
     return value
 
 
 def _text(value: object, form: re.Pattern[str], what: str) -> str:
     if not isinstance(value, str) or not form.fullmatch(value):
-        _refuse(f"its manifest has a {what} that cannot be")
+        _refuse(f"has a {what} that cannot be")
     return value
 
 
 def _member(value: object, *suffixes: str) -> str:
     name = _text(value, _MEMBER, "file's name")
     if not name.endswith(suffixes):
-        _refuse(f"its manifest names {name[:8]}…{name[64:]} where {' or '.join(suffixes)} belongs")
+        _refuse(f"names {name[:8]}…{name[64:]} where {' or '.join(suffixes)} belongs")
     return name
 
 
 def _shown_name(value: object) -> str:
     if not isinstance(value, str) or why_no_name(value) is not None:  # or its result would be refused, once it is timed
-        _refuse("its manifest has a player's name that cannot be shown")
+        _refuse("has a player's name that cannot be shown")
     return value

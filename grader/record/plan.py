@@ -2,8 +2,8 @@
 
 A Plan is a script of calls in stream order, with the buffers it was recorded on. It comes from hostile code, so every
 Plan that exists has been checked: `Plan(...)` and `from_json` raise `PlanInvalid`, and nothing else, for one that is
-malformed, too large, or reaches outside its buffers. This module and operations.py are the ground floor: they import
-nothing else of ours.
+malformed, too large, or reaches outside its buffers. This module, operations.py and grader/strict_json.py are the
+ground floor: they import nothing else of ours.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from grader.record.operations import (
     ADDRESS_END,
@@ -37,6 +37,7 @@ from grader.record.operations import (
     check_operations,
     refuse,
 )
+from grader.strict_json import exact_fields, read_json
 
 __all__ = [
     "MAX_OPERATIONS",
@@ -191,13 +192,9 @@ def from_json(text: str | bytes) -> Plan:
     """The plan of a document from anywhere; raises `PlanInvalid` and nothing else."""
     if len(text) > MAX_JSON_BYTES:
         refuse(f"more than {MAX_JSON_BYTES} bytes of JSON")
-    try:
-        document = json.loads(text, object_pairs_hook=_object, parse_constant=refuse)
-    except PlanInvalid:
-        raise
-    except (ValueError, RecursionError):
-        refuse("this is no JSON")
-    fields = _fields(document, ("plan", "target", "entry", "module", "buffers", "scalars", "returned", "operations"))
+    fields = _fields(
+        read_json(text, _refuse), ("plan", "target", "entry", "module", "buffers", "scalars", "returned", "operations")
+    )
     return Plan(
         target=fields["target"],
         entry=fields["entry"],
@@ -247,17 +244,12 @@ def operation_from_json(document: object) -> Operation:
     return kind(**fields)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        refuse("an object has a key twice")
-    return found
+def _refuse(why: str) -> NoReturn:
+    refuse(f"this {why}")
 
 
 def _fields(document: object, names: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(document, dict) or set(document) != set(names):
-        refuse(f"an object has not exactly {', '.join(names)}")
-    return dict(document)
+    return exact_fields(document, names, _refuse)
 
 
 def _names(kind: type[Operation | PlanBuffer | PlanScalar]) -> tuple[str, ...]:
