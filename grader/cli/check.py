@@ -14,7 +14,15 @@ import typer
 from grader.cache import cache_root
 from grader.catalog import Located, LocatedPuzzle, UsageError, load_catalog
 from grader.check import Options, Submission, check_part
-from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.options import (
+    CaseOption,
+    FileOption,
+    JsonOption,
+    PartOption,
+    PuzzleArgument,
+    SeedOption,
+    SolutionOption,
+)
 from grader.cli.progress_line import progress_line
 from grader.cli.target import chosen_cases, file_submission, own_submission, solution_submission
 from grader.explain import sentence
@@ -38,18 +46,16 @@ class Device(StrEnum):
 def check(
     puzzle: PuzzleArgument,
     part: PartOption = None,
-    file: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Judge this file in the place of the part's own.")
-    ] = None,
-    solution: Annotated[bool, typer.Option("--solution", help="Judge the reference solution.")] = False,
+    file: FileOption = None,
+    solution: SolutionOption = False,
     device: Annotated[Device, typer.Option(help="Where the kernels run.")] = Device.auto,
-    case: Annotated[str | None, typer.Option(metavar="M=65,N=33", help="Only the case of these sizes.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="Repeat the inputs of this seed.")] = None,
+    case: CaseOption = None,
+    seed: SeedOption = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Do not stop at the first part or case that fails.")
     ] = False,
     compiled: Annotated[bool, typer.Option("--compiled", help="On a GPU, time torch.compile as well.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object and nothing else.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Judge a puzzle, part by part, or one part of it.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from typing import Annotated
 
 import typer
 
 from grader.catalog import Located, UsageError, load_catalog
 from grader.check import Options, Submission, check_part
-from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.options import CaseOption, FileOption, PartOption, PuzzleArgument, SeedOption, SolutionOption
 from grader.cli.target import chosen_cases, file_submission, own_submission, solution_submission
 from grader.explain import sentence
 from grader.findings import Place
@@ -27,12 +26,10 @@ _NOT_PASSED, _UNCHECKED = 1, 3
 def debug(
     puzzle: PuzzleArgument,
     part: PartOption = None,
-    file: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Look at this file in the place of the part's own.")
-    ] = None,
-    solution: Annotated[bool, typer.Option("--solution", help="Look at the reference solution.")] = False,
-    case: Annotated[str | None, typer.Option(metavar="M=65,N=33", help="Only the case of these sizes.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="Repeat the inputs of this seed.")] = None,
+    file: FileOption = None,
+    solution: SolutionOption = False,
+    case: CaseOption = None,
+    seed: SeedOption = None,
 ) -> None:
     """Tell the story of one thread: what it ran, read and stored, up to the first wrong element.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from grader.catalog import Catalog, Located, UsageError, load_catalog
-from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.options import PartOption, PuzzleArgument
 from grader.hints import Hint, next_hint, read_hints
 from grader.progress import Progress
 from grader.verdict import State

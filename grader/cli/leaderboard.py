@@ -11,7 +11,7 @@ import typer
 
 from grader.catalog import Catalog, Located, UsageError, load_catalog
 from grader.cli.confirm import confirmed
-from grader.cli.names import YesOption
+from grader.cli.options import YesOption
 from grader.cli.progress_line import progress_line
 from grader.explain import sentence
 

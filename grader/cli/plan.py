@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.catalog import LocatedPuzzle, UsageError, load_catalog
-from grader.cli.names import PartOption
+from grader.cli.options import FileOption, PartOption, SolutionOption
 from grader.cli.target import (
     chosen_cases,
     file_submission,
@@ -33,10 +33,8 @@ NOT_PASSED, UNCHECKED = 1, 3
 def plan(
     puzzle: Annotated[str | None, typer.Argument(metavar="PUZZLE[.PART]", help="1, 1.2, puzzle_1, …")] = None,
     part: PartOption = None,
-    file: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Record this file in the place of the part's own.")
-    ] = None,
-    solution: Annotated[bool, typer.Option("--solution", help="Record the reference solution.")] = False,
+    file: FileOption = None,
+    solution: SolutionOption = False,
     case: Annotated[
         str | None, typer.Option(metavar="M=65,N=33", help="The sizes; by default the part's first case.")
     ] = None,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from grader.catalog import UsageError
-from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.options import FileOption, JsonOption, PartOption, PuzzleArgument, SizesOption, SolutionOption
 from grader.cli.target import chosen_cases, kernel_submission, refuse_over_other, refuse_unchecked, shown_path
 from grader.explain import sentence
 from grader.small_case import small_case
@@ -21,17 +21,13 @@ _SEEDS = 1_000_000
 def profile(
     puzzle: PuzzleArgument,
     part: PartOption = None,
-    file: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Profile this file in the place of the part's own.")
-    ] = None,
-    solution: Annotated[bool, typer.Option("--solution", help="Profile the reference solution.")] = False,
-    case: Annotated[
-        str | None, typer.Option(metavar="M=65,N=33", help="The sizes; by default a small case of the part.")
-    ] = None,
+    file: FileOption = None,
+    solution: SolutionOption = False,
+    case: SizesOption = None,
     trace: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a trace of PyTorch's profiler there; needs a GPU.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Count what each line asks of memory, with Nsight Compute's numbers beside ours where ncu is.
 

@@ -8,7 +8,7 @@ import typer
 
 from grader.catalog import Located, UsageError, load_catalog
 from grader.cli.confirm import confirmed
-from grader.cli.names import PartOption, PuzzleArgument, YesOption
+from grader.cli.options import PartOption, PuzzleArgument, YesOption
 from grader.cli.target import shown_path
 from grader.progress import Progress
 

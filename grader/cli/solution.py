@@ -8,7 +8,7 @@ import typer
 
 from grader.catalog import UsageError, load_catalog
 from grader.cli.confirm import confirmed
-from grader.cli.names import PartOption, PuzzleArgument, YesOption
+from grader.cli.options import PartOption, PuzzleArgument, YesOption
 from grader.cli.target import solution_submission
 from grader.progress import Progress
 from grader.verdict import State

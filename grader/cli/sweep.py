@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.options import FileOption, JsonOption, PartOption, PuzzleArgument, SolutionOption
 from grader.cli.target import kernel_submission, refuse_unchecked
 from grader.tools import TorchLoading, TorchMissing, default_tools
 
@@ -17,14 +17,12 @@ _SEEDS = 1_000_000
 def sweep(
     puzzle: PuzzleArgument,
     part: PartOption = None,
-    file: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Sweep this file in the place of the part's own.")
-    ] = None,
-    solution: Annotated[bool, typer.Option("--solution", help="Sweep the reference solution.")] = False,
+    file: FileOption = None,
+    solution: SolutionOption = False,
     constant: Annotated[
         str | None, typer.Option(metavar="NAME", help="Change this constant, where several make the block.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Try a kernel in blocks of other sizes: right or not, occupancy, and on a GPU the time of each.
 

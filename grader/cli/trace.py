@@ -9,7 +9,7 @@ import typer
 
 from grader.catalog import Located, UsageError, load_catalog
 from grader.check import Submission
-from grader.cli.names import PartOption, PuzzleArgument
+from grader.cli.options import FileOption, PartOption, PuzzleArgument, SizesOption, SolutionOption
 from grader.cli.target import chosen_cases, file_submission, own_submission, shown_path, solution_submission
 from grader.explain import sentence
 from grader.list_part import ListPart, ReadingPart
@@ -28,13 +28,9 @@ _SEED = 1  # which elements a kernel touches seldom depends on their values; so 
 def trace(
     puzzle: PuzzleArgument,
     part: PartOption = None,
-    file: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Look at this file in the place of the part's own.")
-    ] = None,
-    solution: Annotated[bool, typer.Option("--solution", help="Look at the reference solution.")] = False,
-    case: Annotated[
-        str | None, typer.Option(metavar="M=65,N=33", help="The sizes; by default a small case of the part.")
-    ] = None,
+    file: FileOption = None,
+    solution: SolutionOption = False,
+    case: SizesOption = None,
     block: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="The block to watch; by default 0,0,0.")] = None,
     line: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only what this line of the file does.")] = None,
     out: Annotated[
