@@ -174,7 +174,8 @@ def test_bad_usage_is_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("label", "sentence"), [("3.1", "starts no kernel"), ("7.7", "is Python"), ("10.6", "is Python")]
+    ("label", "sentence"),
+    [("3.1", "starts no kernel"), ("7.7", "no kernel of its own"), ("10.6", "no kernel of its own")],
 )
 def test_parts_without_kernels_of_their_own_are_refused(
     capsys: pytest.CaptureFixture[str], label: str, sentence: str

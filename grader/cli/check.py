@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from grader.cache import cache_root
-from grader.catalog import Located, LocatedPuzzle, UsageError, load_catalog
+from grader.catalog import Located, LocatedPuzzle, load_catalog
 from grader.check import Options, Submission, check_part
 from grader.cli.options import (
     CaseOption,
@@ -24,7 +24,7 @@ from grader.cli.options import (
     SolutionOption,
 )
 from grader.cli.progress_line import progress_line
-from grader.cli.target import chosen_cases, file_submission, own_submission, solution_submission
+from grader.cli.target import chosen_cases, file_submission, own_submission, refuse_both, solution_submission
 from grader.explain import sentence
 from grader.hints import read_hints
 from grader.progress import PartProgress, Progress
@@ -61,8 +61,7 @@ def check(
 
     Exit code: 0 passed, 1 not passed, 2 bad usage, 3 could not be judged here.
     """
-    if file is not None and solution:
-        raise UsageError("--file and --solution exclude each other; give one of them.")
+    refuse_both(file, solution=solution)
     catalog = load_catalog()
     located_puzzle, located = catalog.resolve(puzzle, part)
     session = _Session(

@@ -9,7 +9,7 @@ import typer
 from grader.catalog import Located, UsageError, load_catalog
 from grader.check import Options, Submission, check_part
 from grader.cli.options import CaseOption, FileOption, PartOption, PuzzleArgument, SeedOption, SolutionOption
-from grader.cli.target import chosen_cases, file_submission, own_submission, solution_submission
+from grader.cli.target import chosen_cases, chosen_submission, one_part, refuse_both
 from grader.explain import sentence
 from grader.findings import Place
 from grader.list_part import ListPart
@@ -36,14 +36,9 @@ def debug(
     The smallest case that fails is taken. Exit code: 0 told, or nothing fails; 1 does not compile; 2 bad usage; 3 could
     not be judged here.
     """
-    if file is not None and solution:
-        raise UsageError("--file and --solution exclude each other; give one of them.")
+    refuse_both(file, solution=solution)
     catalog = load_catalog()
-    located_puzzle, located = catalog.resolve(puzzle, part)
-    if located is None:
-        raise UsageError(
-            f"grader debug looks at one part; say which: {', '.join(p.label for p in located_puzzle.parts)}."
-        )
+    located = one_part(catalog, puzzle, part, command="debug")
     if located.part.is_host:
         raise UsageError(f"{located.label} starts no kernel, so there is no thread to tell of; grader check shows all.")
     if isinstance(located.part, ListPart):
@@ -51,13 +46,10 @@ def debug(
             f"{located.label} is a list, and its kernels are those of other parts; `grader plan {located.label}` shows "
             "which they are, launch by launch."
         )
-    if file is not None:
-        submission = file_submission(located, located_puzzle, file)
-    else:
-        submission = solution_submission(located) if solution else own_submission(located)
+    submission = chosen_submission(located, file, solution=solution)
     if seed is None:
         own = file is None and not solution
-        noted = Progress(catalog.root).part(located_puzzle.name, located.part.name).failed_seed if own else None
+        noted = Progress(catalog.root).part(located.puzzle.name, located.part.name).failed_seed if own else None
         seed = secrets.randbelow(_SEEDS) if noted is None else noted
     chosen = chosen_cases(located.part, case) if case is not None else None
     verdict = check_part(

@@ -14,6 +14,7 @@ from grader.cli.target import (
     chosen_cases,
     file_submission,
     own_submission,
+    refuse_both,
     refuse_over_other,
     shown_path,
     solution_submission,
@@ -76,9 +77,8 @@ def plan(
 def _submissions(
     puzzle: LocatedPuzzle, located: Located | None, file: str | None, solution: bool
 ) -> Sequence[Submission]:
+    refuse_both(file, solution=solution)
     if file is not None:
-        if solution:
-            raise UsageError("--file and --solution exclude each other; give one of them.")
         return [file_submission(located, puzzle, file)]
     if located is not None and isinstance(located.part, PythonPart):
         raise UsageError(f"{located.label} is Python, and its kernels are those of {', '.join(located.part.uses)}.")

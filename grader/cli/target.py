@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from grader.catalog import Located, LocatedPuzzle, UsageError, load_catalog
+from grader.catalog import Catalog, Located, LocatedPuzzle, UsageError, load_catalog
 from grader.check import Submission
 from grader.list_part import ListPart, ReadingPart
 from grader.own_parts import parts_beside, used_parts
@@ -46,21 +46,37 @@ def file_submission(located: Located | None, puzzle: LocatedPuzzle, file: str) -
     return Submission(named, readable_source(path), file, uses=used_parts(named), beside=parts_beside(named))
 
 
-def kernel_submission(puzzle: str, part: str | None, file: str | None, *, solution: bool, command: str) -> Submission:
-    """The file of the one part that a command about kernels names, which has some of its own."""
+def refuse_both(file: str | None, *, solution: bool) -> None:
+    """Refuses two files in the place of one."""
     if file is not None and solution:
         raise UsageError("--file and --solution exclude each other; give one of them.")
-    located_puzzle, located = load_catalog().resolve(puzzle, part)
+
+
+def one_part(catalog: Catalog, puzzle: str, part: str | None, *, command: str) -> Located:
+    """The part that is named to a command which looks at one."""
+    located_puzzle, located = catalog.resolve(puzzle, part)
     if located is None:
         labels = ", ".join(one.label for one in located_puzzle.parts)
         raise UsageError(f"grader {command} looks at one part; say which: {labels}.")
+    return located
+
+
+def chosen_submission(located: Located, file: str | None, *, solution: bool) -> Submission:
+    """That file, the reference, or the learner's own."""
+    if file is not None:
+        return file_submission(located, located.puzzle, file)
+    return solution_submission(located) if solution else own_submission(located)
+
+
+def kernel_submission(puzzle: str, part: str | None, file: str | None, *, solution: bool, command: str) -> Submission:
+    """The file of the one part that a command about kernels names, which has some of its own."""
+    refuse_both(file, solution=solution)
+    located = one_part(load_catalog(), puzzle, part, command=command)
     if isinstance(located.part, PythonPart | ListPart | ReadingPart):
-        raise UsageError(f"{located.label} is Python, and its kernels are those of other parts; name one of those.")
+        raise UsageError(f"{located.label} has no kernel of its own; name a part that has, such as one it builds on.")
     if located.part.is_host:
         raise UsageError(f"{located.label} starts no kernel, so grader {command} has nothing to look at.")
-    if file is not None:
-        return file_submission(located, located_puzzle, file)
-    return solution_submission(located) if solution else own_submission(located)
+    return chosen_submission(located, file, solution=solution)
 
 
 def refuse_unchecked(sentence: str, *, as_json: bool) -> int:

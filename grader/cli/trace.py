@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from grader.catalog import Located, UsageError, load_catalog
+from grader.catalog import UsageError
 from grader.check import Submission
 from grader.cli.options import FileOption, PartOption, PuzzleArgument, SizesOption, SolutionOption
-from grader.cli.target import chosen_cases, file_submission, own_submission, shown_path, solution_submission
+from grader.cli.target import chosen_cases, kernel_submission, shown_path
 from grader.explain import sentence
-from grader.list_part import ListPart, ReadingPart
 from grader.puzzle import Case
-from grader.python_part import PythonPart
 
 if TYPE_CHECKING:
     from grader.trace.accesses import Trace
@@ -42,21 +40,11 @@ def trace(
     A small case runs on the software GPU, whose counters are what is drawn. Exit code: 0 shown; 1 does not compile, or
     touches no memory there; 2 bad usage; 3 could not be run here.
     """
-    if file is not None and solution:
-        raise UsageError("--file and --solution exclude each other; give one of them.")
     if out is not None and Path(out).suffix.lower() not in _KINDS:
         raise UsageError(f"--out draws {' or '.join(f'FILE{kind}' for kind in _KINDS)}, not {out!r}.")
     at = _block(block)
-    located_puzzle, located = load_catalog().resolve(puzzle, part)
-    if located is None:
-        raise UsageError(
-            f"grader trace looks at one part; say which: {', '.join(p.label for p in located_puzzle.parts)}."
-        )
-    _refuse_without_kernels(located)
-    if file is not None:
-        submission = file_submission(located, located_puzzle, file)
-    else:
-        submission = solution_submission(located) if solution else own_submission(located)
+    submission = kernel_submission(puzzle, part, file, solution=solution, command="trace")
+    located = submission.located
     chosen = chosen_cases(located.part, case)[0][1] if case is not None else None
     traced = _traced(submission, chosen, at, line)
     heading = _say("heading", label=located.label, part=located.part.name)
@@ -74,15 +62,6 @@ def _block(text: str | None) -> tuple[int, int, int] | None:
         raise UsageError(f"--block wants one to three whole numbers, such as 1,0,0, not {text!r}.")
     x, y, z = [*map(int, numbers), 0, 0][:_DIMENSIONS]
     return x, y, z
-
-
-def _refuse_without_kernels(located: Located) -> None:
-    if isinstance(located.part, ListPart | PythonPart | ReadingPart):
-        raise UsageError(
-            f"{located.label} has no kernel of its own; trace a part that has, such as one that it builds on."
-        )
-    if located.part.is_host:
-        raise UsageError(f"{located.label} starts no kernel, so there is no block to watch.")
 
 
 def _traced(submission: Submission, case: Case | None, at: tuple[int, int, int] | None, line: int | None) -> Trace:
