@@ -15,7 +15,7 @@ from grader.bundle.gpus import DEFAULT, shown, targets
 from grader.cache import ToolMissing
 from grader.catalog import Catalog, Located, UsageError, load_catalog
 from grader.cli.progress_line import progress_line
-from grader.cli.target import own_submission, shown_path
+from grader.cli.target import own_submission, refuse_unchecked, shown_path
 from grader.explain import sentence
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grader.leaderboard.names import Player
     from grader.submission import Submission
 
-NOT_PASSED, UNCHECKED = 1, 3
+NOT_PASSED = 1
 
 
 def bundle(
@@ -85,8 +85,7 @@ def _nvcc() -> str:
     try:
         return find_toolchain().version
     except ToolMissing as missing:
-        typer.echo(f"grader: {missing}", err=True)
-        raise typer.Exit(UNCHECKED) from None
+        raise typer.Exit(refuse_unchecked(str(missing))) from None
 
 
 def _refuse_place(out: Path) -> None:

@@ -16,6 +16,7 @@ from grader.cli.target import (
     own_submission,
     refuse_both,
     refuse_over_other,
+    refuse_unchecked,
     shown_path,
     solution_submission,
 )
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from grader.puzzle import Case
     from grader.record.plan import Plan
 
-NOT_PASSED, UNCHECKED = 1, 3
+NOT_PASSED = 1
 
 
 def plan(
@@ -126,8 +127,7 @@ def _record(submission: Submission, case: str | None) -> Plan:
     try:
         recording = record(build(submission.source, uses=submission.sources()), part, _case(submission, case))
     except ToolMissing as missing:
-        typer.echo(f"grader: {missing}", err=True)
-        raise typer.Exit(UNCHECKED) from None
+        raise typer.Exit(refuse_unchecked(str(missing))) from None
     except BuildFailed:
         _refuse(submission, "does not compile")
     if recording.findings:

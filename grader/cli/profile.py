@@ -58,7 +58,7 @@ def profile(
     except (ToolMissing, TorchMissing) as error:
         raise typer.Exit(refuse_unchecked(str(error), as_json=as_json)) from None
     if missing is not None:
-        raise typer.Exit(refuse_unchecked(missing, as_json=False))
+        raise typer.Exit(refuse_unchecked(missing))
     sizes = ", ".join(f"{name} = {value}" for name, value in full.params.items())
     typer.echo(sentence("profile", "trace", facts={"file": shown_path(target), "sizes": sizes}), err=as_json)
 

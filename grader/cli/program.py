@@ -11,7 +11,7 @@ import typer
 
 from grader.cache import ToolMissing, cache_root
 from grader.catalog import UsageError
-from grader.cli.target import readable_source, refuse_over_other, shown_path
+from grader.cli.target import readable_source, refuse_over_other, refuse_unchecked, shown_path
 from grader.explain import sentence
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grader.verdict import Finding
 
 _ARCHITECTURES = (75, 80, 86, 87, 88, 89, 90)
-_FAULTY, _UNCHECKED = 1, 3
+_FAULTY = 1
 
 
 def run_program(
@@ -58,8 +58,7 @@ def run_program(
         program = _built(path, include or (), flags or (), target)
         raise typer.Exit(_run(program, arguments or (), shown_path(path), json_file) if program else _FAULTY)
     except ToolMissing as missing:
-        typer.echo(f"grader: {missing}", err=True)
-        raise typer.Exit(_UNCHECKED) from None
+        raise typer.Exit(refuse_unchecked(str(missing))) from None
 
 
 def _target(architecture: str) -> int:

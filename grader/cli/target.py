@@ -79,7 +79,7 @@ def kernel_submission(puzzle: str, part: str | None, file: str | None, *, soluti
     return chosen_submission(located, file, solution=solution)
 
 
-def refuse_unchecked(sentence: str, *, as_json: bool) -> int:
+def refuse_unchecked(sentence: str, *, as_json: bool = False) -> int:
     """Says what cannot be done here, because something is missing; returns the exit code for it."""
     from grader.verdict import error_json
 

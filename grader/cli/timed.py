@@ -13,7 +13,7 @@ import typer
 
 from grader.catalog import UsageError, load_catalog
 from grader.cli.progress_line import progress_line
-from grader.cli.target import shown_path
+from grader.cli.target import refuse_unchecked, shown_path
 from grader.cuda.presence import has_device, why_not
 from grader.explain import sentence
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from grader.bundle.timing import Timer
     from grader.leaderboard.entry import Entry
 
-NOT_TIMED, UNCHECKED = 1, 3
+NOT_TIMED = 1
 _FIRST_DRIVER = 13_000  # CUDA's version times 1000, of a driver that is sure to load what nvcc 13 makes
 
 
@@ -48,8 +48,7 @@ def time_bundles(
     with contextlib.ExitStack() as stack:
         opened = _opened(bundles, stack)
         if (why := _no_gpu()) is not None:
-            typer.echo(f"grader: {why}", err=True)
-            raise typer.Exit(UNCHECKED)
+            raise typer.Exit(refuse_unchecked(why))
         timed = _Timed(Timer(catalog, compiled), results)
         timed.run(opened)
     raise typer.Exit(NOT_TIMED if timed.failed or len(opened) < len(bundles) else 0)
@@ -156,8 +155,7 @@ class _Timed:
                             typer.echo(sentence("bundle", "old_driver"))
                         return gpu.name
                 except ReplayFailed as failed:
-                    typer.echo(f"grader: {failed}", err=True)
-                    raise typer.Exit(UNCHECKED) from None
+                    raise typer.Exit(refuse_unchecked(str(failed))) from None
         return ""
 
 

@@ -10,14 +10,14 @@ import typer
 from grader.catalog import UsageError
 from grader.check import Submission
 from grader.cli.options import FileOption, PartOption, PuzzleArgument, SizesOption, SolutionOption
-from grader.cli.target import chosen_cases, kernel_submission, shown_path
+from grader.cli.target import chosen_cases, kernel_submission, refuse_unchecked, shown_path
 from grader.explain import sentence
 from grader.puzzle import Case
 
 if TYPE_CHECKING:
     from grader.trace.accesses import Trace
 
-_NOT_PASSED, _UNCHECKED = 1, 3
+_NOT_PASSED = 1
 _KINDS = (".svg", ".html")
 _DIMENSIONS = 3
 _SEED = 1  # which elements a kernel touches seldom depends on their values; so a picture is the same every time
@@ -80,19 +80,19 @@ def _traced(submission: Submission, case: Case | None, at: tuple[int, int, int] 
         found = Recorder(part, tools.build(submission.source, uses), tools, _SEED, submission.text(), uses)
         return found.typical(at, line) if case is None else found.trace(case, at, line)
     except ToolMissing as missing:
-        _end(str(missing), _UNCHECKED)
+        raise typer.Exit(refuse_unchecked(str(missing))) from None
     except BuildFailed:
-        _end(f"{submission.shown} does not compile; `grader check {label}` says more.", _NOT_PASSED)
+        _end(f"{submission.shown} does not compile; `grader check {label}` says more.")
     except NothingToDraw as nothing:
         facts = {"label": label, "line": line, "block": ",".join(map(str, at or ()))}
-        _end(_say(str(nothing), **facts), _NOT_PASSED)
+        _end(_say(str(nothing), **facts))
     except (PtxError, MachineError) as error:
-        _end(str(error), _UNCHECKED)
+        raise typer.Exit(refuse_unchecked(str(error))) from None
 
 
-def _end(words: str, code: int) -> NoReturn:
+def _end(words: str) -> NoReturn:
     typer.echo(f"grader: {words}", err=True)
-    raise typer.Exit(code)
+    raise typer.Exit(_NOT_PASSED)
 
 
 def _draw(path: Path, traced: Trace, heading: str, line: int | None) -> None:
