@@ -13,6 +13,7 @@ from grader.catalog import Catalog, Located, UsageError, load_catalog
 from grader.cli.confirm import confirmed
 from grader.cli.options import YesOption
 from grader.cli.progress_line import progress_line
+from grader.cli.target import write_text
 from grader.explain import sentence
 
 if TYPE_CHECKING:
@@ -151,10 +152,7 @@ def _export(board: Leaderboard, file: str, *, sources: bool, yes: bool) -> None:
         raise typer.Exit(1)
     results = board.entries()
     entries = [kept.entry if kept.own and sources else kept.entry.without_texts() for kept in results]
-    try:
-        path.write_text(results_text(entries), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from None
+    write_text(path, results_text(entries))
     typer.echo(_say("exported", count=len(entries), file=file))
     if any(entry.source for entry in entries):
         typer.echo(_say("exported_sources"))

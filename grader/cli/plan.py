@@ -19,6 +19,7 @@ from grader.cli.target import (
     refuse_unchecked,
     shown_path,
     solution_submission,
+    write_text,
 )
 from grader.list_part import ListPart, ReadingPart
 from grader.python_part import PythonPart
@@ -72,7 +73,8 @@ def plan(
     if save is None:
         typer.echo(text)
     else:
-        _write(Path(save), text)
+        refuse_over_other(Path(save))
+        write_text(Path(save), text + "\n")
 
 
 def _submissions(
@@ -149,11 +151,3 @@ def _loaded(name: str) -> str:
         raise UsageError(f"{shown_path(Path(name))} cannot be read: {error.strerror or error}.") from None
     except PlanInvalid as error:
         raise UsageError(f"{shown_path(Path(name))} holds no plan: {error}.") from None
-
-
-def _write(path: Path, text: str) -> None:
-    refuse_over_other(path)
-    try:
-        path.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{shown_path(path)} cannot be written: {error.strerror or error}.") from None

@@ -11,7 +11,7 @@ import typer
 
 from grader.cache import ToolMissing, cache_root
 from grader.catalog import UsageError
-from grader.cli.target import readable_source, refuse_over_other, refuse_unchecked, shown_path
+from grader.cli.target import readable_source, refuse_over_other, refuse_unchecked, shown_path, write_text
 from grader.explain import sentence
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def run_program(
     target = _target(architecture)
     if json_file is not None:
         refuse_over_other(Path(json_file))
-        _write(json_file, "")
+        write_text(Path(json_file), "")
     try:
         program = _built(path, include or (), flags or (), target)
         raise typer.Exit(_run(program, arguments or (), shown_path(path), json_file) if program else _FAULTY)
@@ -101,7 +101,7 @@ def _run(program: Program, arguments: Sequence[str], shown: str, json_file: str 
     findings = program_findings(program, finished, shown)
     if json_file is not None:
         told = {"schema": SCHEMA, "program": shown, "exit_code": finished.exit_code, "findings": findings}
-        _write(json_file, dumps(told) + "\n")
+        write_text(Path(json_file), dumps(told) + "\n")
     if findings:
         _print(program, shown, findings, finished.exit_code)
     return finished.exit_code or (_FAULTY if findings else 0)
@@ -114,10 +114,3 @@ def _print(program: Program, shown: str, findings: Sequence[Finding], exit_code:
 
     source = program.source.read_text(encoding="utf-8", errors="replace")
     print_program(Console(stderr=True, highlight=False), shown, source, findings, exit_code)
-
-
-def _write(file: str, text: str) -> None:
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from None

@@ -132,6 +132,14 @@ def refuse_over_other(path: Path) -> None:
         raise UsageError(f"{shown_path(path)} is there already and holds no JSON; name another file to write.")
 
 
+def write_text(path: Path, text: str) -> None:
+    """Writes the file that a command was asked for."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{shown_path(path)} cannot be written: {error.strerror or error}.") from None
+
+
 def shown_path(path: Path) -> str:
     """Relative to the current folder where it lies below it, so that it can be clicked and typed."""
     absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links and show another name

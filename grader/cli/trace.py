@@ -10,7 +10,7 @@ import typer
 from grader.catalog import UsageError
 from grader.check import Submission
 from grader.cli.options import FileOption, PartOption, PuzzleArgument, SizesOption, SolutionOption
-from grader.cli.target import chosen_cases, kernel_submission, refuse_unchecked, shown_path
+from grader.cli.target import chosen_cases, kernel_submission, refuse_unchecked, shown_path, write_text
 from grader.explain import sentence
 from grader.puzzle import Case
 
@@ -100,10 +100,7 @@ def _draw(path: Path, traced: Trace, heading: str, line: int | None) -> None:
     from grader.trace.sheet import sheet
 
     draw = page if path.suffix.lower() == ".html" else sheet
-    try:
-        path.write_text(draw(traced, heading, line), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{shown_path(path)} cannot be written: {error.strerror or error}.") from None
+    write_text(path, draw(traced, heading, line))
     typer.echo(_say("drawn", file=shown_path(path)))
 
 
