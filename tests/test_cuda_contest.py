@@ -23,6 +23,7 @@ class Scripted(Closing):
     log: list[tuple[str, int]]
     ms: Callable[[int], float] = lambda _lap: 1.0
     fails_at: int | None = None
+    is_full: bool = False
     what: str = ""
     laps: int = 0
     closed: bool = False
@@ -30,7 +31,7 @@ class Scripted(Closing):
     def lap(self, inputs: int) -> Lap:
         self.laps += 1
         if self.laps == self.fails_at:
-            raise ReplayFailed("fault", f"{self.name} failed.")
+            raise ReplayFailed("fault", f"{self.name} failed.", is_full=self.is_full)
         self.log.append((self.name, inputs))
         return Lap(self.ms(self.laps), self.ms(self.laps))
 
@@ -93,6 +94,22 @@ def test_a_race_ends_when_it_knows_enough_or_nobody_waits_longer() -> None:
     assert len(late.sets) == RULE.fewest_rounds
 
 
+def test_a_race_goes_on_until_each_comparison_is_narrow_too() -> None:
+    log: list[tuple[str, int]] = []
+    held = run([Scripted("yours", log), Scripted("reference", log, ms=lambda lap: 1.0 + lap % 5)])
+    assert len(held.sets) == RULE.most_rounds
+
+
+def test_looking_at_results_takes_none_of_the_seconds_that_are_for_laps() -> None:
+    now = [0.0]
+
+    def look(_set: int, _last: bool) -> None:
+        now[0] += RULE.seconds
+
+    spread = Scripted("yours", [], ms=lambda lap: 1.0 + lap % 5)
+    assert len(run([spread], after_lap=look, clock=lambda: now[0]).sets) == RULE.most_rounds
+
+
 def test_the_learners_results_can_be_read_before_anybody_else_runs() -> None:
     log: list[tuple[str, int]] = []
     seen: list[tuple[int, bool]] = []
@@ -128,10 +145,15 @@ def test_what_pauses_do_not_end_is_said_and_the_laps_stand() -> None:
     assert sum(pauses) < 5.0
 
 
+def test_what_held_the_clocks_down_in_a_round_that_stands_is_said_though_it_ended_later() -> None:
+    held = run([Scripted("yours", [])], sensors=Thermometer({1, 2, 3, 4}))
+    assert held.held_down_by == ["temperature"]
+
+
 def test_sensors_are_read_while_the_race_is_on() -> None:
     sensors = Thermometer(set())
     assert run([Scripted("yours", [])], sensors=sensors).sensors == {"celsius": 60.0}
-    assert len(sensors.reads) == 1
+    assert sensors.reads == [RULE.fewest_rounds]
 
 
 # ---- what fails -----------------------------------------------------------------------------------------------------
@@ -145,6 +167,11 @@ def test_a_rival_that_fails_is_left_out_and_the_others_go_on(lap: int) -> None:
     assert failing.closed
     assert held.laps.keys() == {"yours", "pytorch"}
     assert len(held.laps["yours"]) == len(held.laps["pytorch"]) == RULE.least_rounds
+
+
+def test_only_a_rival_that_found_no_memory_may_have_another_race() -> None:
+    broken, large = Scripted("reference", [], fails_at=1), Scripted("pytorch", [], fails_at=1, is_full=True)
+    assert run([Scripted("yours", []), broken, large]).full == {"pytorch"}
 
 
 def test_a_learners_kernel_that_fails_ends_the_race() -> None:

@@ -130,11 +130,18 @@ def test_only_an_interval_that_lies_beyond_the_margin_decides(low: float, high: 
 def test_what_events_do_not_resolve_decides_nothing() -> None:
     assert compared([0.003776] * 20, [0.003552] * 20).decision == "tie"
     assert compared([0.003776] * 20, [0.0043] * 20).decision == "faster"
+    assert compared([0.02] * 20, [0.02049] * 20).decision == "tie", "the margin is of the kernel that is judged"
     assert margin_at(0.1) == margin_at(10.0) == MARGIN
 
 
 def test_eleven_turns_are_the_fewest_that_know_an_interval_of_its_level() -> None:
     assert 2.0 ** (1 - 11) <= 1 - LEVEL < 2.0 ** (1 - 10)
+
+
+def test_a_comparison_has_the_interval_of_that_level() -> None:
+    """The third of twenty on either side; at 95 % it is the sixth."""
+    others = [1.0 + turn / 100 for turn in range(20)]
+    assert compared([1.0] * 20, others).interval == (others[2], others[-3])
 
 
 def test_turns_that_are_no_pairs_are_no_comparison() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import pytest
 import torch
 
@@ -35,6 +38,7 @@ CUT = {
     "col_sum": "cols",
     "total": "n",
     "reduce_sum": "n",
+    "sgd_momentum": "n",
 }
 CASES = {
     "vector_add": Case(n=1003),
@@ -42,6 +46,7 @@ CASES = {
     "transpose_tiled": Case(rows=33, cols=65),
     "total": Case(n=1003),
     "reduce_sum": Case(n=1003),
+    "sgd_momentum": Case(n=1003, lr=0.1, momentum=0.9, weight_decay=0.01, dtype=0),
     "row_softmax": Case(rows=37, cols=65),
     "col_sum": Case(rows=65, cols=37),
 }
@@ -75,6 +80,18 @@ def test_what_pieces_do_not_add_up_to_is_not_cut(name: str) -> None:
     assert dimension_to_cut(PARTS[name]) is None
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reference": lambda x: x.reshape(8, 8).sum(), "groups": {"some": [Case(n=64)]}},
+        {"groups": {"some": [Case(n=1), Case(n=2)]}},
+    ],
+    ids=["of a piece it fails", "no small case is long enough to tell"],
+)
+def test_what_nobody_saw_computed_in_pieces_is_not_cut(changes: dict[str, Any]) -> None:
+    assert dimension_to_cut(dataclasses.replace(TOTAL, **changes)) is None
+
+
 def test_pieces_say_what_a_comparison_at_once_says(part: Part) -> None:
     case = CASES[part.name]
     inputs, results = right(part, case)
@@ -99,7 +116,11 @@ def test_the_first_wrong_value_has_its_place_in_the_whole_result() -> None:
     part, case = PARTS["transpose_tiled"], CASES["transpose_tiled"]
     inputs, results = right(part, case)
     (result,) = results.values()
-    result[64, 32] = -7.0
+    result[2, 31], result[64, 32] = -5.0, -7.0
+    first = judge(part, case, inputs, results).first
+    assert first is not None
+    assert (first[0].name, first[1], first[3]) == (part.results[0].name, 2 * 33 + 31, -5.0)
+    result[2, 31] = inputs["in"][31, 2]
     first = judge(part, case, inputs, results).first
     assert first is not None
     assert (first[0].name, first[1], first[3]) == (part.results[0].name, 64 * 33 + 32, -7.0)
@@ -111,6 +132,18 @@ def test_looks_at_single_values_are_judged_wherever_they_are(part: Part) -> None
     name, result = next(iter(results.items()))
     places = torch.arange(result.numel()).flip(0)
     good = Look(name, places, result.flatten()[places])
-    bad = [Look(name, places, good.values.index_fill(0, torch.tensor([at]), 1e9)) for at in (0, result.numel() // 2)]
-    assert judge(part, case, inputs, results, [good, *bad]).wrong_looks == {1, 2}
+    bad = [
+        Look(name, places, good.values.index_fill(0, torch.tensor([at]), value))
+        for at, value in ((0, 1e9), (result.numel() // 2, 1e9), (0, float("nan")))
+    ]
+    assert judge(part, case, inputs, results, [good, *bad]).wrong_looks == {1, 2, 3}
     assert judge(part, case, inputs, results, [good]).wrong_looks == set()
+
+
+def test_no_number_is_right_where_none_is_expected() -> None:
+    part, case = PARTS["vector_add"], CASES["vector_add"]
+    inputs, results = right(part, case)
+    for tensor in (inputs["a"], results["out"]):
+        tensor[1000] = float("nan")
+    judged = judge(part, case, inputs, results, [Look("out", torch.tensor([1000]), results["out"][1000:1001])])
+    assert (judged.wrong, judged.wrong_looks) == (0, set())

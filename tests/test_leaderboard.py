@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,13 @@ from grader.build import build
 from grader.cache import ToolMissing
 from grader.catalog import Catalog, Located, load_catalog
 from grader.cuda.decision import MARGIN, margin_at
-from grader.identity import cubin_hash, statement_hash, text_hash
+from grader.identity import HASHED, cubin_hash, statement_hash, text_hash
 from grader.leaderboard import admission
 from grader.leaderboard.admission import admitted
 from grader.leaderboard.entry import Entry, entry_from_json, entry_of, read_results, results_text
 from grader.leaderboard.fields import EntryRefused
 from grader.leaderboard.names import player_of, why_no_name
-from grader.leaderboard.ranking import competition_ranks, part_boards
+from grader.leaderboard.ranking import competition_ranks, part_boards, share_interval
 from grader.leaderboard.shown import TimeUnit, digits
 from grader.leaderboard.store import Kept, Leaderboard
 from grader.leaderboard.table import print_part
@@ -135,21 +136,30 @@ def changed(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
         (changed("timing", "interval_ms", to=[0.9]), "interval_ms is no interval around its middle"),
         (changed("timing", "runs", to=0), "runs is not between"),
         (changed("timing", "runs", to=3.5), "runs is not a whole number"),
+        (changed("timing", "runs", to=True), "runs is not a whole number"),
         (changed("timing", "cold_l2", to=1), "cold_l2 is not true or false"),
         (changed("timing", "bound", to="magic"), "bound is none of"),
         (changed("timing", "medal", to="platinum"), "medal is none of"),
         (changed("timing", "refused", to="too fast"), "were refused when they were taken: too fast"),
         (changed("timing", "rivals", to={}), "rivals is not a list"),
         (changed("timing", "rivals", to=[5]), "A rival is no object"),
+        (changed("timing", "rivals", to=[{}] * 65), "more than 64 items"),
+        (lambda document: document["timing"]["rivals"][0].update(more=1), "A rival has a field that this grader does"),
         (changed("timing", "sensors", to={"a": {}}), "what no sensor says"),
         (changed("timing", "sensors", to={"a": "\x1b[31m"}), "what no sensor says"),
+        (changed("timing", "sensors", to={"a": "x" * 401}), "what no sensor says"),
+        (changed("timing", "sensors", to={"a": [1] * 65}), "what no sensor says"),
         (changed("timing", "hashes", to={}), "hashes lack statement"),
         (changed("timing", "hashes", "device", to="other"), "another device"),
+        *((changed("timing", "hashes", name, to=""), f"hashes lack {name}") for name in (*HASHED, "nvcc", "device")),
+        (lambda document: document["timing"]["rivals"].append(document["timing"]["rivals"][0]), "one rival twice"),
         (changed("timing", "device", to="GPU\x1b[2J"), "no printable text"),
+        (changed("timing", "device", to="x" * 401), "no printable text of at most 400"),
         (changed("timing", "more", to=1), "does not know: 'more'"),
         (changed("more", to=1), "does not know: 'more'"),
         (changed("schema", to=2), "schema is not 1"),
         (changed("player", "name", to="\u202eevil"), "no printable text"),
+        (changed("player", "more", to=1), "player has a field that this grader does not know"),
         (changed("player", "name", to=""), "name is empty"),
         (changed("player", "name", to="a" * 41), "more than 40 characters"),
         (changed("player", "id", to="../../etc/passwd"), "no 16 hexadecimal digits"),
@@ -164,10 +174,13 @@ def changed(*keys: str, to: object) -> Callable[[dict[str, Any]], None]:
         (changed("source", to=5), "no source text"),
         (changed("source", to="x" * (1 << 21)), "no source text of at most"),
         (changed("source", to="\ud800"), "no source text"),
+        (changed("source", to="a\0b"), "no source text"),
         (changed("source", to="other\n"), "not the one that was timed"),
         (changed("uses", to={"x": 5}), "no source text"),
         (changed("params", to={"n": "many"}), "more than numbers"),
         (changed("params", to={str(number): 1 for number in range(100)}), "too many names"),
+        (changed("params", to={"x" * 401: 1}), "names that cannot be printed"),
+        (changed("params", to={"\x1b[31m": 1}), "names that cannot be printed"),
         (lambda document: document.pop("part"), "has no part"),
     ],
 )
@@ -178,6 +191,14 @@ def test_an_entry_that_is_not_what_it_says_is_refused(
     change(document)
     with pytest.raises(EntryRefused, match=told):
         entry_from_json(document)
+
+
+def test_own_parts_that_come_along_are_those_that_were_timed(part: Located) -> None:
+    entry = replace(result(part, 0.9), source="x\n", uses={"add": "y\n"})
+    entry = with_hash(entry, source=text_hash("x\n", {"add": "y\n"}))
+    assert entry_from_json(plain(entry)) == entry
+    with pytest.raises(EntryRefused, match="not the one that was timed"):
+        entry_from_json(plain(replace(entry, uses={"add": "z\n"})))
 
 
 @pytest.mark.parametrize("document", [None, 5, "text", [], [1]])
@@ -304,7 +325,13 @@ def test_ranks_are_those_of_a_competition(times: list[float], ranks: list[int]) 
 
 
 def test_wide_intervals_make_ties(part: Located) -> None:
-    assert [rank for rank, _ in competition_ranks([(0.96, 1.0, 1.04), (1.0, 1.05, 1.09)], [MARGIN] * 2)] == [1, 1]
+    for second in ((1.0, 1.05, 1.09), (1.03, 1.05, 1.09)):
+        assert [rank for rank, _ in competition_ranks([(0.96, 1.0, 1.04), second], [MARGIN] * 2)] == [1, 1]
+
+
+@pytest.mark.parametrize(("margins", "ranks"), [((0.1, 0.01), [1, 1]), ((0.01, 0.1), [1, 1]), ((0.01, 0.01), [1, 2])])
+def test_of_two_margins_the_wider_counts(margins: tuple[float, float], ranks: list[int]) -> None:
+    assert [rank for rank, _ in competition_ranks([(1.0, 1.0, 1.0), (1.05, 1.05, 1.05)], margins)] == ranks
 
 
 def test_what_events_do_not_resolve_makes_no_ranks() -> None:
@@ -337,6 +364,19 @@ def test_each_device_has_a_board_and_all_have_one_by_share_of_their_limits(part:
     assert [row.rank for row in boards.overall] == [1, 2]
 
 
+def test_shares_of_limits_are_as_unsure_as_the_times_that_they_are_made_of(part: Located) -> None:
+    how: dict[str, Any] = {"rivals": {"ceiling": 0.81}, "width": 0.02}
+    entries = [result(part, 1.0, "ada", **how), result(part, 1.02, "bob", device=L4, **how)]
+    low, share, high = share_interval(entries[0])
+    assert (low, share, high) == pytest.approx((0.81 / 1.02, 0.81, 0.81 / 0.98))
+    assert [row.rank for row in boards_of(part, entries).overall] == [1, 1]
+
+
+def test_of_equal_times_the_earlier_stands_first(part: Located) -> None:
+    (board,) = boards_of(part, [result(part, 0.9, "bob", days=1), result(part, 0.9, "ada", days=0.5)]).boards
+    assert [row.entry.player for row in board.rows] == [player("ada"), player("bob")]
+
+
 def test_a_result_of_an_earlier_statement_is_listed_and_not_ranked(part: Located) -> None:
     old = with_hash(result(part, 0.5, "ada"), statement="0" * 32)
     boards = boards_of(part, [old, result(part, 0.9, "bob")])
@@ -359,6 +399,7 @@ def test_rivals_stand_among_the_players_by_the_median_of_what_was_measured(part:
     ]
     (board,) = boards_of(part, entries).boards
     assert [rival.ms for rival in board.rivals] == [0.74, 0.9]
+    assert [board.share_of(rival) for rival in board.rivals] == pytest.approx([1.0, 0.74 / 0.9])
     assert [getattr(line, "name", "player") for line in board.lines] == ["ceiling", "reference", *["player"] * 3]
 
 
@@ -423,12 +464,19 @@ def with_ratio(entry: Entry, name: str, times: float) -> Entry:
         (lambda entry: replace(entry, uses={"gemm_tiled": ""}), "builds on 'gemm_tiled'"),
         (lambda entry: retimed(entry, gb_per_s=9000.0), "GB/s do not follow"),
         (lambda entry: retimed(entry, tflop_per_s=90.0), "TFLOP/s do not follow"),
+        (lambda entry: retimed(entry, gb_per_s=1.03 * entry.timing.gb_per_s), "GB/s do not follow"),
+        (lambda entry: retimed(entry, tflop_per_s=0.97 * entry.timing.tflop_per_s), "TFLOP/s do not follow"),
         (lambda entry: retimed(entry, medal="bronze"), "medal does not follow"),
         (lambda entry: with_ratio(entry, "pytorch", 9.0), "ratio to PyTorch does not follow"),
+        (lambda entry: with_ratio(entry, "pytorch", 1.5), "ratio to PyTorch does not follow"),
         (lambda entry: with_ratio(entry, "reference", 1.1), "beside reference does not follow"),
         (lambda entry: retimed(entry, of_limit=0.99), "share of the limit does not follow"),
         (lambda entry: retimed(entry, cold_l2=False), "warm L2"),
         (lambda entry: replace(entry, when="9026-11-30T12:34:56Z"), "in the future"),
+        (
+            lambda entry: replace(entry, when=f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%dT%H:%M:%SZ}"),
+            "in the fut",
+        ),
     ],
 )
 def test_a_result_that_does_not_fit_is_refused_with_the_reason(
@@ -438,6 +486,11 @@ def test_a_result_that_does_not_fit_is_refused_with_the_reason(
     assert told in why
 
 
+def test_a_short_kernel_that_claims_what_events_do_not_resolve_is_refused(catalog: Catalog, part: Located) -> None:
+    (why,) = reasons(catalog, result(part, 0.004, rivals={"reference": 0.0043}))
+    assert "beside reference does not follow" in why
+
+
 def test_one_that_does_not_fit_keeps_no_other_out(catalog: Catalog, part: Located) -> None:
     good, bad = result(part, 0.9), with_hash(result(part, 0.8), statement="0" * 32)
     taken, found = admitted([plain(bad), plain(good), {}], catalog)
@@ -445,16 +498,17 @@ def test_one_that_does_not_fit_keeps_no_other_out(catalog: Catalog, part: Locate
     assert [reason.number for reason in found] == [1, 3]
 
 
-def timed_solution(part: Located, text: str | None = None) -> Entry:
+def timed_solution(part: Located, text: str | None = None, target: int = 80) -> Entry:
     """The reference as somebody's own, with the code that nvcc makes of it."""
     source = part.solution_path.read_text() if text is None else text
-    entry = replace(result(part, 0.9), source=source, target=80)
-    names = {"source": text_hash(source, {}), "cubin": cubin_hash(build(part.solution_path, target=80).cubin)}
+    entry = replace(result(part, 0.9), source=source, target=target)
+    names = {"source": text_hash(source, {}), "cubin": cubin_hash(build(part.solution_path, target=target).cubin)}
     return with_hash(entry, **names)
 
 
-def test_a_source_that_comes_along_is_rebuilt(catalog: Catalog, part: Located) -> None:
-    taken, _ = admitted([plain(timed_solution(part))], catalog)
+@pytest.mark.parametrize("target", [80, 90])
+def test_a_source_that_comes_along_is_rebuilt(catalog: Catalog, part: Located, target: int) -> None:
+    taken, _ = admitted([plain(timed_solution(part, target=target))], catalog)
     assert [kept.rebuilt for kept in taken] == [True]
 
 

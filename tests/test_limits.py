@@ -78,6 +78,14 @@ def test_half_of_the_work_is_refused_where_the_rest_runs_at_full_speed() -> None
         assert past_the_peak(PARTS[label], PARTS[label].bench, HONEST[label] / 2, H200) is not None, label
 
 
+def test_operations_that_no_tensor_core_could_finish_are_refused() -> None:
+    part, ms = PARTS["2.5"], 1e3 * 2 * 4096**3 / peaks_of(H200).tensor_flops
+    refused = past_the_peak(part, part.bench, 0.9 * ms, H200)
+    assert refused is not None
+    assert "operations take" in refused
+    assert past_the_peak(part, part.bench, ms, H200) is None
+
+
 def test_results_may_stay_in_the_cache() -> None:
     part, case = PARTS["3.6"], PARTS["3.6"].bench
     assert bytes_read(part, case) == bytes_written(part, case) == 1 << 30
