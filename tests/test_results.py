@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from grader.catalog import load_catalog
 from tests.judging import ROOT
 
 FOLDER = ROOT / "results" / "h200"
@@ -43,3 +44,10 @@ def test_every_replay_of_a_small_case_was_right() -> None:
     for name in ("solutions", "solutions_7_8_9", "solutions_10"):
         for part in json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))["parts"]:
             assert part["right"] == part["replays"] > 0, part["label"]
+
+
+def test_every_timed_solution_was_judged() -> None:
+    rows = json.loads((FOLDER / "timings.json").read_text(encoding="utf-8"))["parts"]
+    located = [one for puzzle in load_catalog().puzzles for one in puzzle.parts]
+    assert {row["label"] for row in rows} == {one.label for one in located if one.part.in_pytorch is not None}
+    assert all(row["judged"] > 0 == row["wrong"] for row in rows)

@@ -51,9 +51,7 @@ def timing_of(part: Part, case: Case, device: DeviceFacts, heats: Sequence[Heat]
         left_out=left_out,
         sensors=heats[0].race.sensors,
         slowed=slowed_by([reason for heat in heats for reason in heat.race.held_down_by]),
-        refused=_clocks(laps)
-        if defences.host_clock and clocks_disagree(laps)
-        else past_the_peak(part, case, ms, device),
+        refused=(_clocks(laps) if defences.host_clock else None) or past_the_peak(part, case, ms, device),
     )
 
 
@@ -64,10 +62,11 @@ def _work(part: Part, case: Case) -> Work:
 
 def _rivals(heat: Heat) -> list[Rival]:
     mine = heat.race.ms(MINE)
-    return [_rival(name, heat.whats[name], mine, heat.race.ms(name)) for name in heat.race.laps if name != MINE]
+    return [rival_of(name, heat.whats[name], mine, heat.race.ms(name)) for name in heat.race.laps if name != MINE]
 
 
-def _rival(name: str, what: str, mine: Sequence[float], theirs: Sequence[float]) -> Rival:
+def rival_of(name: str, what: str, mine: Sequence[float], theirs: Sequence[float]) -> Rival:
+    """What a race says of another kernel; milliseconds of both, paired by their places."""
     paired = compared(mine, theirs)
     return Rival(
         name=name,

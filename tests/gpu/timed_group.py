@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
@@ -17,7 +17,6 @@ from grader.catalog import Located
 from grader.compare import compare_values, reference_results, scale_results
 from grader.cuda.child import Child, ReplayFailed
 from grader.cuda.contest import Contestant, Race, ReplayContestant, Rule, race
-from grader.cuda.decision import compared
 from grader.cuda.driver import DeviceFacts
 from grader.cuda.input_sets import InputSets, secret_seeds
 from grader.cuda.limits import bound_of, past_the_peak
@@ -25,6 +24,7 @@ from grader.cuda.pytorch_rival import COMMAND, WITH_COMPILER, pytorch_of
 from grader.cuda.rivals import Later, ceiling_beside, solution_of
 from grader.cuda.sensors import Sensors
 from grader.cuda.session import RealGPU
+from grader.cuda.standing import rival_of
 from grader.cuda.timing import clocks_disagree, gigabytes_per_second, median_interval, teraflops_per_second
 from grader.inputs import torch_type
 from grader.puzzle import Work, call_by_name, element_count
@@ -184,7 +184,7 @@ class Group:
         row["tflop_per_s"] = round(teraflops_per_second(work.flops, ms), 3)
         row["bound"] = bound_of(part, case, self.device)
         there = [name for name in RIVALS if name in self._held.laps]
-        row["rivals"] = [_rival(name, whats[name], mine, self._held.ms(name)) for name in there]
+        row["rivals"] = [asdict(rival_of(name, whats[name], mine, self._held.ms(name))) for name in there]
         row["left_out"] = {name: said for name, said in self.left_out.items() if name in RIVALS}
         return row | {"sensors": self._held.sensors, "held_down_by": self._held.held_down_by}
 
@@ -202,12 +202,6 @@ class Group:
                 yield f"{row['label']}: {row['ms']:.4g} ms on the device, {host:.4g} ms by the host's clock"
             if row.get("wrong", 0):
                 yield f"{row['label']}: {row['wrong']} wrong of {row['judged']}"
-
-
-def _rival(name: str, what: str, mine: Sequence[float], theirs: Sequence[float]) -> Row:
-    paired = compared(mine, theirs)
-    row: Row = {"name": name, "what": what, "ms": median(theirs), "interval_ms": list(median_interval(theirs))}
-    return row | {"times": paired.times, "times_interval": list(paired.interval), "decision": paired.decision}
 
 
 def _looks(one: Later, sets: InputSets) -> Looks:
