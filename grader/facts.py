@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from grader.evidence import KernelFact, LaunchFact
 from grader.explain import sentence
+from grader.puzzle import Number
 
 if TYPE_CHECKING:
     from grader.build import Build
@@ -48,3 +50,8 @@ def readable(text: str) -> str:
 def as_sentence(text: str) -> str:
     """An error's message as a sentence."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def listed(params: Mapping[str, Number]) -> str:
+    """A case's scalars as a sentence has them: "M = 33, N = 1"; nothing of a case without any."""
+    return ", ".join(f"{name} = {value}" for name, value in params.items())

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from grader.compiled import named_fragments
 from grader.explain import Observation, sentence
+from grader.facts import listed
 from grader.findings import Place
 from grader.inputs import derived_seed
 from grader.puzzle import Case, Part, call_by_name
 from grader.shrink import smaller_cases
-from grader.shrunk import listed
 from grader.verdict import Finding, Stage
 
 if TYPE_CHECKING:

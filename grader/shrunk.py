@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.explain import sentence
+from grader.facts import listed
 from grader.puzzle import Case, Number
 
 
@@ -63,11 +64,6 @@ def _smaller(shrunk: Shrunk) -> str:
         return sentence("sizes", "smaller", facts=facts)
     passes = min(shrunk.passed, key=lambda params: tuple(params.values()))
     return sentence("sizes", "smaller_beside", facts=facts | {"passes": listed(passes)})
-
-
-def listed(params: Mapping[str, Number]) -> str:
-    """Scalars as a sentence has them: "M = 33, N = 1"."""
-    return ", ".join(f"{name} = {value}" for name, value in params.items())
 
 
 def _spelled(names: Sequence[str], value: int) -> str:

@@ -11,6 +11,7 @@ from grader.check import Options, Submission, check_part
 from grader.cli.options import CaseOption, FileOption, PartOption, PuzzleArgument, SeedOption, SolutionOption
 from grader.cli.target import chosen_cases, chosen_submission, one_part, refuse_both
 from grader.explain import sentence
+from grader.facts import listed
 from grader.findings import Place
 from grader.list_part import ListPart
 from grader.progress import Progress
@@ -93,7 +94,7 @@ def _show(submission: Submission, verdict: PartVerdict, located: Located, cases:
 
 
 def _heading(located: Located, verdict: PartVerdict, case: Case) -> str:
-    sizes = ", ".join(f"{name} = {value}" for name, value in case.params.items())
+    sizes = listed(case.params)
     heading = "heading" if sizes else "heading_without_sizes"
     return _say(heading, label=located.label, part=located.part.name, sizes=sizes, seed=verdict.seed)
 

@@ -21,6 +21,7 @@ from grader.cli.target import (
     solution_submission,
     write_text,
 )
+from grader.facts import listed
 from grader.list_part import ListPart, ReadingPart
 from grader.python_part import PythonPart
 
@@ -110,8 +111,8 @@ def _print_step(submission: Submission, case: str | None) -> None:
     assert isinstance(part, ListPart)
     calls = calls_of(located, submission.source, submission.used)
     ops = planned_ops(part, chosen, calls, plan, submission.sources())
-    sizes = ", ".join(f"{name} = {value}" for name, value in chosen.params.items())
-    heading = sentence("step", "heading", facts={"label": located.label, "part": part.name, "sizes": sizes})
+    facts = {"label": located.label, "part": part.name, "sizes": listed(chosen.params)}
+    heading = sentence("step", "heading", facts=facts)
     print_step(Console(highlight=False), heading, ops)
 
 

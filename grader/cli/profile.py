@@ -12,6 +12,7 @@ from grader.catalog import UsageError
 from grader.cli.options import FileOption, JsonOption, PartOption, PuzzleArgument, SizesOption, SolutionOption
 from grader.cli.target import chosen_cases, kernel_submission, refuse_over_other, refuse_unchecked, shown_path
 from grader.explain import sentence
+from grader.facts import listed
 from grader.small_case import small_case
 from grader.tools import TorchLoading, TorchMissing, default_tools
 
@@ -59,8 +60,8 @@ def profile(
         raise typer.Exit(refuse_unchecked(str(error), as_json=as_json)) from None
     if missing is not None:
         raise typer.Exit(refuse_unchecked(missing))
-    sizes = ", ".join(f"{name} = {value}" for name, value in full.params.items())
-    typer.echo(sentence("profile", "trace", facts={"file": shown_path(target), "sizes": sizes}), err=as_json)
+    facts = {"file": shown_path(target), "sizes": listed(full.params)}
+    typer.echo(sentence("profile", "trace", facts=facts), err=as_json)
 
 
 def _trace_file(given: str | None) -> Path | None:

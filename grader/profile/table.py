@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.explain import sentence
+from grader.facts import listed
 from grader.profile.counts import INSTRUCTIONS, LANES, METRICS, KernelCounts, LineCounts, Profiled
 from grader.report.excerpt import visible
 
@@ -21,7 +22,7 @@ _FIRST_TO_GO = ("instructions", "lanes")
 
 def print_profiled(console: Console, profiled: Profiled) -> None:
     """Everything, in the order in which one asks: where, how much in all, and what that means."""
-    sizes = ", ".join(f"{name} = {value}" for name, value in profiled.params.items())
+    sizes = listed(profiled.params)
     key = "heading" if profiled.measured_on is None else "heading_measured"
     facts = {"label": profiled.label, "part": profiled.part, "sizes": sizes, "device": profiled.measured_on}
     _put(console, _say(key, **facts), "bold")

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.explain import sentence
+from grader.facts import listed
 from grader.sweep.shapes import Shape, Swept
 
 _WORDS = ("limited_by", "decision")  # columns
@@ -42,7 +43,7 @@ def _about(swept: Swept) -> Iterator[str]:
     yield _say("constant" if swept.name else "number", **facts)
     if swept.others:
         yield _say("others", names=", ".join(swept.others), first=swept.others[0], label=swept.label)
-    sizes = ", ".join(f"{name} = {value}" for name, value in swept.checked.items())
+    sizes = listed(swept.checked)
     yield _say("checked" if sizes else "checked_no_sizes", sizes=sizes)
 
 

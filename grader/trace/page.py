@@ -9,12 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from grader.trace.accesses import Trace
-from grader.trace.sheet import notes, picture, places
+from grader.trace.sheet import about, picture, places
 from grader.trace.steps import Step, steps_of
 from grader.trace.svg import STYLE, WIDTH, Drawing, escaped, number, tag
 from grader.trace.tiles import Field, drawn_arrays, framed, legend, painted, rulers, touched_in
 from grader.trace.tree import shuffle_map
-from grader.trace.words import counts, launched, say, sizes
+from grader.trace.words import counts, say
 
 _HERE = Path(__file__).parent
 _MOST_STEPS, _MOST_CHARACTERS = 400, 150_000
@@ -55,7 +55,7 @@ def page(trace: Trace, heading: str, line: int | None = None) -> str:
     frames = _frames(steps, fields)
     shown = steps[: len(frames.steps)]
     first = next((at for at, step in enumerate(shown) if step.line == line), 0)
-    under = [launched(trace), *([sizes(trace)] if trace.sizes else []), *notes(trace)]
+    under = about(trace)
     if len(shown) < len(steps):
         under.append(say("cut_steps", shown=len(shown), steps=len(steps)))
     parts = [

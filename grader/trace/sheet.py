@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from grader.facts import listed
 from grader.trace.accesses import Access, Trace
 from grader.trace.banks import bank_map
 from grader.trace.record import MOST
@@ -13,7 +14,7 @@ from grader.trace.steps import steps_of, worst
 from grader.trace.svg import MARGIN, Drawing, document, text
 from grader.trace.tiles import drawn_arrays, tiles
 from grader.trace.tree import shared_tree, warp_tree
-from grader.trace.words import launched, say, sizes
+from grader.trace.words import launched, say
 
 _MOST_ACCESSES, _MOST_ARRAYS = 12, 4
 
@@ -84,12 +85,17 @@ def _arrays(trace: Trace) -> Iterator[Drawing]:
 
 
 def _head(trace: Trace, heading: str, left_out: int) -> Drawing:
-    lines = [launched(trace), *([sizes(trace)] if trace.sizes else []), *notes(trace)]
+    lines = about(trace)
     if left_out:
         lines.append(say("cut_pictures", number=left_out))
     body = text(MARGIN, 14, heading, "head")
     body += "".join(text(MARGIN, 32 + 15 * number, line, "soft") for number, line in enumerate(lines))
     return Drawing(heading, 18 + 15 * len(lines), (body,))
+
+
+def about(trace: Trace) -> list[str]:
+    """What stands below a heading: what was launched, in which sizes, and what is missing."""
+    return [launched(trace), *([listed(trace.sizes)] if trace.sizes else []), *notes(trace)]
 
 
 def notes(trace: Trace) -> list[str]:

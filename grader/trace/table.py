@@ -8,11 +8,12 @@ from rich.console import Console
 from rich.text import Text
 
 from grader.banks.lanes import WORD, BankMap
+from grader.facts import listed
 from grader.report.banks import bank_picture
 from grader.report.terminal import WIDEST, labelled, prose, put_line
 from grader.trace.accesses import Access, Trace
 from grader.trace.sheet import Place, notes, places
-from grader.trace.words import access_line, counts, launched, say, sizes
+from grader.trace.words import access_line, counts, launched, say
 
 
 def print_table(console: Console, trace: Trace, heading: str, label: str, line: int | None) -> None:
@@ -21,7 +22,7 @@ def print_table(console: Console, trace: Trace, heading: str, label: str, line: 
     put_line(console, Text(heading, style="bold"))
     put_line(console, Text(f"  {launched(trace)}"))
     if trace.sizes:
-        put_line(console, Text(f"  {sizes(trace)}"))
+        put_line(console, Text(f"  {listed(trace.sizes)}"))
     for told in notes(trace):
         prose(console, told, width)
     console.print()

@@ -59,11 +59,6 @@ def launched(trace: Trace) -> str:
     return say("launched", kernel=trace.kernel, grid=grid, block=block, at=at)
 
 
-def sizes(trace: Trace) -> str:
-    """Such as "rows = 32, cols = 32"."""
-    return ", ".join(f"{name} = {value}" for name, value in trace.sizes.items())
-
-
 def _shown(extent: tuple[int, ...], dimensions: int) -> str:
     used = extent[:dimensions]
     return str(used[0]) if len(used) == 1 else f"({', '.join(map(str, used))})"
