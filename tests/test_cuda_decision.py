@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
@@ -80,13 +81,16 @@ def test_kernels_that_differ_by_three_percent_are_called_different(noise: float)
 
 
 def test_on_a_gpu_it_says_the_same() -> None:
-    """`python -m tests.gpu.decisions`, where its outcome is at hand."""
-    for file in (ROOT / "results" / "h200").glob("decisions.json"):
-        kernels = json.loads(file.read_text(encoding="utf-8"))["kernels"]
-        for bound in ("memory", "compute"):
-            assert kernels[bound]["itself"] == {"tie": COMPARISONS}
-            assert kernels[bound]["more"]["faster"] >= 195
-        assert kernels["launch"]["itself"].keys() == {"tie"}
+    """What `python -m tests.gpu.decisions` found: counted, and decided again from the intervals."""
+    kernels = json.loads((ROOT / "results" / "h200" / "decisions.json").read_text(encoding="utf-8"))["kernels"]
+    for bound in ("memory", "compute"):
+        assert kernels[bound]["itself"] == {"tie": COMPARISONS}
+        assert kernels[bound]["more"]["faster"] >= 195
+    assert kernels["launch"]["itself"].keys() == {"tie"}
+    for kernel in kernels.values():
+        for beside in {"itself", "more"} & kernel.keys():
+            ends = [(*race[beside]["interval"], margin_at(race["ms"])) for race in kernel["races"]]
+            assert kernel[beside] == Counter(decide(low, high, margin) for low, high, margin in ends)
 
 
 def test_a_drift_that_one_kernel_alone_would_show_is_gone_from_the_ratios() -> None:
