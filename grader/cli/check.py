@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -22,6 +21,7 @@ from grader.cli.options import (
     PuzzleArgument,
     SeedOption,
     SolutionOption,
+    new_seed,
 )
 from grader.cli.progress_line import progress_line
 from grader.cli.target import chosen_cases, file_submission, own_submission, refuse_both, solution_submission
@@ -31,8 +31,6 @@ from grader.progress import PartProgress, Progress
 from grader.puzzle import Case
 from grader.tools import TorchLoading, default_tools
 from grader.verdict import PartVerdict, Verdict
-
-_SEEDS = 1_000_000
 
 
 class Device(StrEnum):
@@ -100,7 +98,7 @@ class _Session:
     as_json: bool
     compiled: bool
     progress: Progress | None
-    fresh_seed: int = field(default_factory=lambda: secrets.randbelow(_SEEDS))
+    fresh_seed: int = field(default_factory=new_seed)
 
     def run(self) -> int:
         chosen = [self._chosen_cases(submission) for submission in self.submissions]

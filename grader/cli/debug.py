@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
-
 import typer
 
 from grader.catalog import Located, UsageError, load_catalog
 from grader.check import Options, Submission, check_part
-from grader.cli.options import CaseOption, FileOption, PartOption, PuzzleArgument, SeedOption, SolutionOption
+from grader.cli.options import CaseOption, FileOption, PartOption, PuzzleArgument, SeedOption, SolutionOption, new_seed
 from grader.cli.target import chosen_cases, chosen_submission, one_part, refuse_both
 from grader.explain import sentence
 from grader.facts import listed
@@ -19,7 +17,6 @@ from grader.puzzle import Case
 from grader.tools import TorchLoading, default_tools
 from grader.verdict import PartVerdict, State
 
-_SEEDS = 1_000_000
 _SECONDS = 10.0  # for the smallest case: whoever asks for a story wants a short one
 _NOT_PASSED, _UNCHECKED = 1, 3
 
@@ -51,7 +48,7 @@ def debug(
     if seed is None:
         own = file is None and not solution
         noted = Progress(catalog.root).part(located.puzzle.name, located.part.name).failed_seed if own else None
-        seed = secrets.randbelow(_SEEDS) if noted is None else noted
+        seed = new_seed() if noted is None else noted
     chosen = chosen_cases(located.part, case) if case is not None else None
     verdict = check_part(
         submission, Options(seed, "software", cases=chosen, shrink=_SECONDS), default_tools(), TorchLoading()

@@ -1,5 +1,6 @@
 """Arguments and options that several commands take: what they are about, which file and case, and how it is told."""
 
+import secrets
 from typing import Annotated
 
 import typer
@@ -17,3 +18,10 @@ SizesOption = Annotated[
 SeedOption = Annotated[int | None, typer.Option("--seed", min=0, max=2**31 - 1, help="Repeat the inputs of this seed.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+_SEEDS = 1_000_000
+
+
+def new_seed() -> int:
+    """Where no seed is asked for; short enough to be typed."""
+    return secrets.randbelow(_SEEDS)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from grader.catalog import UsageError
-from grader.cli.options import FileOption, JsonOption, PartOption, PuzzleArgument, SizesOption, SolutionOption
+from grader.cli.options import FileOption, JsonOption, PartOption, PuzzleArgument, SizesOption, SolutionOption, new_seed
 from grader.cli.target import chosen_cases, kernel_submission, refuse_over_other, refuse_unchecked, shown_path
 from grader.explain import sentence
 from grader.facts import listed
 from grader.small_case import small_case
 from grader.tools import TorchLoading, TorchMissing, default_tools
-
-_SEEDS = 1_000_000
 
 
 def profile(
@@ -45,7 +42,7 @@ def profile(
     from grader.profile.run import traced
     from grader.profile.table import print_profiled
 
-    seed, tools, loading = secrets.randbelow(_SEEDS), default_tools(), TorchLoading()
+    seed, tools, loading = new_seed(), default_tools(), TorchLoading()
     try:
         profiled = profiled_in_full(submission, named, seed=seed, tools=tools, loading=loading)
         if as_json:

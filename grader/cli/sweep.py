@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Annotated
 
 import typer
 
-from grader.cli.options import FileOption, JsonOption, PartOption, PuzzleArgument, SolutionOption
+from grader.cli.options import FileOption, JsonOption, PartOption, PuzzleArgument, SolutionOption, new_seed
+from grader.cli.progress_line import progress_line
 from grader.cli.target import kernel_submission, refuse_unchecked
 from grader.tools import TorchLoading, TorchMissing, default_tools
-
-_SEEDS = 1_000_000
 
 
 def sweep(
@@ -36,16 +34,15 @@ def sweep(
     from grader.sweep.run import sweep as swept_in_full
     from grader.sweep.table import print_swept
 
-    errors = Console(stderr=True, highlight=False)
     try:
-        with errors.status("") as shown:
+        with progress_line() as tell:
             swept = swept_in_full(
                 submission,
                 constant,
-                seed=secrets.randbelow(_SEEDS),
+                seed=new_seed(),
                 tools=default_tools(),
                 loading=TorchLoading(),
-                progress=shown.update,
+                progress=tell,
             )
     except (ToolMissing, TorchMissing) as missing:
         raise typer.Exit(refuse_unchecked(str(missing), as_json=as_json)) from None
