@@ -73,8 +73,7 @@ class Timer:
         """
         with _told():
             located = self.located(entry)
-            uses = {name: _text(bundle.read(member)) for name, member in entry.uses.items()}
-            source = text_hash(_text(bundle.read(entry.source)), uses)
+            source = text_hash(*_texts(bundle, entry))
             reference = reference_hash(located)
         asked = (entry.statement, source, reference, grader_hash())
         wanted = (entry.player_id, entry.puzzle, entry.part, *asked, device)
@@ -94,8 +93,7 @@ class Timer:
 
     def _submission(self, bundle: Bundle, entry: Bundled, folder: Path) -> Submission:
         located = self.located(entry)
-        uses = {name: _text(bundle.read(member)) for name, member in entry.uses.items()}
-        return written(located, entry.file, _text(bundle.read(entry.source)), uses, folder)
+        return written(located, entry.file, *_texts(bundle, entry), folder)
 
 
 def _key(result: Entry) -> tuple[str, ...]:
@@ -135,8 +133,13 @@ def _told() -> Iterator[None]:
         raise NotTimed(sentence("bundle", "itself", facts={"why": f"{type(error).__name__}: {error}"})) from error
 
 
-def _text(content: bytes) -> str:
+def _texts(bundle: Bundle, entry: Bundled) -> tuple[str, dict[str, str]]:
+    """The entry's source, and by entry those of the own parts that it builds on."""
+    return _text(bundle, entry.source), {name: _text(bundle, member) for name, member in entry.uses.items()}
+
+
+def _text(bundle: Bundle, member: str) -> str:
     try:
-        return content.decode("utf-8")
+        return bundle.read(member).decode("utf-8")
     except UnicodeDecodeError:
         raise BundleInvalid("a source in it is no text in UTF-8") from None

@@ -18,7 +18,7 @@ from grader.check import DEVICE, Options, check_part
 from grader.cuda.addresses import PLACES, Place
 from grader.explain import sentence, title
 from grader.identity import own_uses, statement_hash
-from grader.tools import TorchLoading, building_for, default_tools
+from grader.tools import Tools, TorchLoading, building_for, default_tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,8 +104,7 @@ class Bundler:
 
     def _why_not(self, submission: Submission, target: int) -> str:
         """What is found in it, compiled for that target; "" where it passes."""
-        options = Options(secrets.randbelow(_SEEDS), device=DEVICE, shrink=0.0)
-        verdict = check_part(submission, options, building_for(default_tools(), target), self.loading)
+        verdict = judged(submission, building_for(default_tools(), target), self.loading)
         return "" if verdict.passed else _why(verdict)
 
     def _written(self, made: _Made) -> Compiled:
@@ -120,6 +119,11 @@ class Bundler:
 
     def _text(self, text: str, named: Path) -> str:
         return self.writer.add(text.encode(), named.suffix)
+
+
+def judged(submission: Submission, tools: Tools, loading: TorchLoading) -> PartVerdict:
+    """By a whole check on the software GPU, on inputs that nobody knew."""
+    return check_part(submission, Options(secrets.randbelow(_SEEDS), device=DEVICE, shrink=0.0), tools, loading)
 
 
 def _plan(submission: Submission, built: Build, place: Place) -> bytes:
