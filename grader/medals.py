@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from grader.verdict import Rival
+from grader.verdict import Rival, rival_among
 
 MEDALS = ("gold", "silver", "bronze")
 SILVER = 0.8  # of the reference's speed, and more
 BRONZE = 0.5
 
 
-def reference_among(rivals: Iterable[Rival]) -> Rival | None:
-    """The reference solution; None where it was not timed."""
-    return next((rival for rival in rivals if rival.name == "reference"), None)
-
-
 def medal_beside(rivals: Iterable[Rival]) -> str | None:
     """The medal "gold" for a tie with the reference or better, "silver" or "bronze" below; None for less, and where
     the reference was not timed.
     """
-    reference = reference_among(rivals)
+    reference = rival_among(rivals, "reference")
     if reference is None:
         return None
     if reference.decision != "slower":

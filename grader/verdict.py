@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -147,6 +147,11 @@ class Rival:
     times: float
     times_interval: tuple[float, float]
     decision: str
+
+
+def rival_among(rivals: Iterable[Rival], name: str) -> Rival | None:
+    """The one of that name; None where it was not timed."""
+    return next((rival for rival in rivals if rival.name == name), None)
 
 
 @dataclass(frozen=True)

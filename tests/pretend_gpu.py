@@ -18,6 +18,7 @@ import argparse
 import ctypes
 import importlib
 import os
+import re
 import struct
 import sys
 import time
@@ -33,6 +34,7 @@ GRANULE = 2 << 20
 L2_BYTES = 1 << 14
 SYMBOL_BYTES = 64
 SHARED_BYTES, LOCAL_BYTES, HEAP_BYTES = 4096, 4096, 4096
+STACK_BYTES = 1024  # of local memory, beside what a kernel is known to need
 _VARIABLES = 0x5000_0000_0000
 _OWN = 0x4F00_0000_0000
 _OWN_VARIABLES = {b"arrived": _OWN, b"total": _OWN + 8}  # of our own kernels
@@ -119,6 +121,11 @@ class PretendDriver:
         self._seen = 0.0  # seconds, on the host
         self._took: float | None = None
         self._cached: dict[int, bool] = {}  # by address: whether it is to persist
+        # What our kernels were launched on: (kernel, blocks, parameters, shared memory, bytes of local memory) of those
+        # that scrub, (address, lines) of those that make lines of the L2 like others.
+        self.scrubbed: list[tuple[str, int, bytes, int, int]] = []
+        self.demoted: list[tuple[int, int]] = []
+        self._frame = 0
 
     def __getattr__(self, name: str) -> Any:
         return _Anything() if name.startswith("CU") else lambda *_: (Status.CUDA_SUCCESS,)
@@ -196,7 +203,7 @@ class PretendDriver:
         return Status.CUDA_SUCCESS, 1
 
     def cuCtxGetLimit(self, _: Any) -> tuple[Any, ...]:
-        return Status.CUDA_SUCCESS, 1024
+        return Status.CUDA_SUCCESS, STACK_BYTES
 
     def cuCtxResetPersistingL2Cache(self) -> tuple[Any, ...]:
         if self.target < _FIRST_TO_PERSIST:
@@ -270,6 +277,7 @@ class PretendDriver:
 
     def cuModuleLoadData(self, image: bytes) -> tuple[Any, ...]:
         if b".version" in image:
+            self._frame = max([self._frame, *map(int, re.findall(rb"frame\[(\d+)\]", image))])
             return Status.CUDA_SUCCESS, image  # our own, whose kernels have names that are known
         self.variables = {}
         for base, (content, symbols) in enumerate(sections_of(image)):
@@ -307,7 +315,7 @@ class PretendDriver:
         if function == "add_up":
             return self.later(lambda: self._add_up(*struct.unpack("<QQQ", values)))
         if function not in self.kernels:
-            return self.later(lambda: self._scrub(function, config.gridDimX))
+            return self.later(lambda: self._scrub(function, config.gridDimX, values, config.sharedMemBytes))
         kernel = self.kernels[function]
         return self.later(lambda: self._run(kernel, struct.unpack(kernel.parameters, values)))
 
@@ -322,9 +330,11 @@ class PretendDriver:
         self.now += 2.0 if self._took is None else self._took
         self._took = None
 
-    def _scrub(self, function: str, blocks: int) -> None:
+    def _scrub(self, function: str, blocks: int, values: bytes, shared: int) -> None:
         if function == "demote":
+            self.demoted.append(struct.unpack("<QQ", values))
             return
+        self.scrubbed.append((function, blocks, values, shared, self._frame if function == "scrub_local" else 0))
         arrived = self.view(_OWN_VARIABLES[b"arrived"], 4).cast("I")
         assert arrived[0] == 0, "its blocks would wait for ever"
         arrived[0] = blocks

@@ -93,6 +93,18 @@ def player(who: str) -> Player:
     return player_of(b"a key for tests", who)
 
 
+def few(located: Located) -> list[Kept]:
+    """Two players with one rank, a third on another device, and one of an earlier statement."""
+    rivals = {"reference": 0.918, "pytorch": 0.99, "ceiling": 0.72}
+    entries = [
+        result(located, 0.9, "ada", rivals=rivals),
+        result(located, 0.902, "bob", days=3),
+        result(located, 12.0, "cy", device=L4, rivals={"ceiling": 11.2}),
+        with_hash(result(located, 0.5, "eve"), statement="0" * 32),
+    ]
+    return [Kept(entry, own=number == 0) for number, entry in enumerate(entries)]
+
+
 def with_hash(entry: Entry, **changed: str) -> Entry:
     """The same result with other hashes."""
     return replace(entry, timing=replace(entry.timing, hashes={**entry.hashes, **changed}))

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from grader.bundle import archive
 from grader.bundle.archive import Bundle, BundleWriter
 from grader.bundle.format import Bundled, BundleInvalid, Compiled, Manifest, PlanAt, from_json, to_json
 
@@ -123,11 +124,33 @@ MANIFESTS: dict[str, tuple[bytes, str]] = {
     "too many entries": (changed(lambda d: d.update(entries=d["entries"] * 10_001)), "1 to 10,000 entries"),
     "no target": (changed(lambda d: first(d).update(compiled=[])), "compiled"),
     "no plan": (changed(lambda d: first(d)["compiled"][0].update(plans=[])), "plans"),
+    "a cubin for each GPU ever made": (
+        changed(lambda d: first(d).update(compiled=first(d)["compiled"] * 17)),
+        "1 to 16 compiled",
+    ),
+    "plans without end": (
+        changed(lambda d: first(d)["compiled"][0].update(plans=first(d)["compiled"][0]["plans"] * 9)),
+        "1 to 8 plans",
+    ),
+    "a plan that is a source": (
+        changed(lambda d: first(d)["compiled"][0]["plans"][0].update(plan=named(SOURCE, ".cu"))),
+        ".json belongs",
+    ),
+    "a target with five digits": (
+        changed(lambda d: first(d)["compiled"][0].update(target=10_000)),
+        "target that cannot",
+    ),
     "a target that is text": (changed(lambda d: first(d)["compiled"][0].update(target="90")), "target"),
     "an address that no GPU has": (
         changed(lambda d: first(d)["compiled"][0]["plans"][0].update(first=1 << 60)),
         "first that cannot be",
     ),
+    "buffers on top of each other": (
+        changed(lambda d: first(d)["compiled"][0]["plans"][0].update(between=0)),
+        "between that cannot be",
+    ),
+    "a statement that is no hash": (changed(lambda d: first(d).update(statement="x" * 32)), "statement that cannot be"),
+    "a part elsewhere": (changed(lambda d: first(d).update(part="../x")), "part that cannot be"),
     "a path for a file": (changed(lambda d: first(d).update(source="../../etc/passwd")), "file's name"),
     "a cubin for a source": (changed(lambda d: first(d).update(source=named(CUBIN, ".cubin"))), ".cu belongs"),
     "a source file elsewhere": (changed(lambda d: first(d).update(file="../2_vector_add.cu")), "file that cannot be"),
@@ -143,6 +166,14 @@ MANIFESTS: dict[str, tuple[bytes, str]] = {
     "uses without end": (
         changed(lambda d: first(d).update(uses={f"e{number}": named(SOURCE, ".cu") for number in range(65)})),
         "no uses that can be",
+    ),
+    "an entry elsewhere": (
+        changed(lambda d: first(d).update(uses={"../x": named(SOURCE, ".cu")})),
+        "uses that cannot be",
+    ),
+    "a cubin for a part that it builds on": (
+        changed(lambda d: first(d).update(uses={"x": named(CUBIN, ".cubin")})),
+        ".cu or .py belongs",
     ),
     "an nvcc that is a command": (changed(lambda d: d.update(nvcc="$(reboot)")), "nvcc that cannot be"),
 }
@@ -207,6 +238,29 @@ def test_what_is_too_short_is_refused(tmp_path: Path, content: bytes, why: str) 
     assert why in refusal(tmp_path / "x.zip")
 
 
+def test_a_bundle_of_gigabytes_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = packed(tmp_path / "x.zip", files())
+    size = path.stat().st_size
+    monkeypatch.setattr(archive, "MOST_BYTES", size)
+    Bundle(path).close()
+    monkeypatch.setattr(archive, "MOST_BYTES", size - 1)
+    assert f"it has {size:,} bytes" in refusal(path)
+
+
+def test_a_manifest_without_end_is_not_unpacked(tmp_path: Path) -> None:
+    long = files() | {"manifest.json": b" " * ((32 << 20) + 1)}
+    assert "manifest.json has 33,554,433 bytes" in refusal(packed(tmp_path / "x.zip", long))
+
+
+@pytest.mark.parametrize("suffix", [".cubin", ".json"])
+def test_code_and_plans_without_end_are_not_unpacked(suffix: str, tmp_path: Path) -> None:
+    bomb = bytes((16 << 20) + 1)
+    before = named(CUBIN if suffix == ".cubin" else PLAN, suffix)
+    contents = {name: content for name, content in files().items() if name != before} | {named(bomb, suffix): bomb}
+    contents["manifest.json"] = contents["manifest.json"].replace(before.encode(), named(bomb, suffix).encode())
+    assert "at most 16,777,216 can be" in refusal(packed(tmp_path / "x.zip", contents), reading=named(bomb, suffix))
+
+
 def test_a_source_of_gigabytes_is_not_unpacked(tmp_path: Path) -> None:
     """Forty megabytes of zeros are forty kilobytes in the file."""
     contents, bomb = files(), bytes(40 << 20)
@@ -238,6 +292,14 @@ def test_files_that_share_their_bytes_are_refused(tmp_path: Path) -> None:
     assert "one in another" in refusal(path)
 
 
+def test_files_that_share_one_byte_are_refused(tmp_path: Path) -> None:
+    path = packed(tmp_path / "x.zip", files(), zipfile.ZIP_STORED)
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(b"PK\x01\x02") + 20] += 1  # the bytes of the first
+    path.write_bytes(raw)
+    assert "one in another" in refusal(path)
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_compression_that_no_bundle_has_is_refused(method: int, tmp_path: Path) -> None:
     assert "compressed in a way" in refusal(packed(tmp_path / "x.zip", files(), method))
@@ -260,6 +322,8 @@ def ending(path: Path, change: Callable[[bytes], bytes]) -> Path:
 ENDINGS: dict[str, Callable[[bytes], bytes]] = {
     "a comment": lambda end: end[:-2] + b"\x05\0hello",
     "entries beyond all counting": lambda end: end[:8] + b"\xff\xff\xff\xff" + end[12:],
+    "fewer entries than there are": lambda end: end[:8] + b"\1\0\1\0" + end[12:],
+    "entries on another disk": lambda end: end[:8] + b"\1\0" + end[10:],
     "a directory larger than its entries": lambda end: end[:12] + struct.pack("<I", 1 << 20) + end[16:],
     "another disk": lambda end: end[:4] + b"\1\0" + end[6:],
     "no end": lambda end: b"",

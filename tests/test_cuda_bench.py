@@ -15,16 +15,19 @@ from grader.catalog import load_catalog
 from grader.closing import Closing
 from grader.cuda import room
 from grader.cuda.bench import Bench
-from grader.cuda.contest import Contestant, ReplayContestant, Rule
+from grader.cuda.contest import Contestant, Race, ReplayContestant, Rule
 from grader.cuda.defences import ALL, Defences
 from grader.cuda.input_sets import InputSets
 from grader.cuda.session import RealGPU, ReplayFailed
+from grader.cuda.standing import MINE, Heat, timing_of
 from grader.cuda.timing import Lap
+from grader.explain import sentence
 from grader.puzzle import Case, Part
 from grader.trial import Ran, launches_of
 from grader.verdict import Timing
 from tests.pretend_cubin import pretended_cubin
 from tests.test_cuda_replay import ADD, PRETENDED, add_plan
+from tests.test_limits import H200
 
 QUICK = Rule(warm_up=1, least_rounds=12, seconds=2.0)
 HONEST_MS = 2.0  # of `add`
@@ -108,6 +111,25 @@ def test_two_clocks_that_disagree_are_a_time_refused_in_a_sentence(cubin: Path) 
     assert timing.refused is not None
     assert "0.5 ms" in timing.refused
     assert "host" in timing.refused
+
+
+def heat(ms: float, *held_down_by: str) -> Heat:
+    return Heat(Race(laps={MINE: [Lap(ms, ms)] * 20}, held_down_by=list(held_down_by)), {MINE: ""})
+
+
+def test_a_time_that_no_kernel_can_take_is_refused() -> None:
+    case = Case(n=1 << 28)
+    refused = timing_of(ADD, case, H200, [heat(0.1)]).refused
+    assert refused is not None
+    assert refused.startswith("0.1 ms cannot be: ")
+    assert timing_of(ADD, case, H200, [heat(0.74)]).refused is None
+
+
+def test_whatever_held_the_clocks_down_in_a_race_is_said_of_the_time() -> None:
+    slowed = timing_of(ADD, Case(n=1000), H200, [heat(1.0), heat(1.0, "temperature"), heat(1.0, "power brake")]).slowed
+    assert slowed is not None
+    assert all(sentence("held_down", reason) in slowed for reason in ("temperature", "power brake"))
+    assert timing_of(ADD, Case(n=1000), H200, [heat(1.0)]).slowed is None
 
 
 @pytest.mark.parametrize("held", ["managed", "malloc"])

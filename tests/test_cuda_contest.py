@@ -188,7 +188,10 @@ def test_a_device_that_says_less_or_more_than_the_hosts_clock_is_not_believed() 
     assert clocks_disagree([Lap(1.0, 2.0)] * 20)
     assert clocks_disagree([Lap(2.0, 1.0)] * 20)
     assert clocks_disagree([Lap(0.004, 0.1)] * 20)
+    assert not clocks_disagree([Lap(10.0, 10.2)] * 20)
+    assert clocks_disagree([Lap(10.0, 10.4)] * 20)
 
 
 def test_a_host_that_was_disturbed_now_and_then_refuses_nobody() -> None:
     assert not clocks_disagree([Lap(1.0, 40.0)] * 9 + [Lap(1.0, 1.01)] * 11)
+    assert clocks_disagree([Lap(1.0, 40.0)] * 11 + [Lap(1.0, 1.01)] * 9)

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from grader.cache import ToolMissing
+from grader.cuda import replay as replay_process
 from grader.cuda.driver import Driver
 from grader.cuda.poison import poison_of
 from grader.cuda.replay import Replay
@@ -33,7 +34,15 @@ from grader.record.operations import (
 from grader.record.plan import Plan, PlanBuffer, PlanScalar, to_json
 from tests.gpu.alone import times_of
 from tests.pretend_cubin import pretended_cubin
-from tests.pretend_gpu import SYMBOL_BYTES, Kernel, PretendDriver
+from tests.pretend_gpu import (
+    L2_BYTES,
+    LOCAL_BYTES,
+    SHARED_BYTES,
+    STACK_BYTES,
+    SYMBOL_BYTES,
+    Kernel,
+    PretendDriver,
+)
 
 PRETENDED = (sys.executable, "-m", "tests.pretend_gpu")
 TOLERANCE = Tolerance(2.0**-22, why="one rounded addition")
@@ -131,8 +140,8 @@ def test_buffers_lie_at_their_offsets_past_a_256_byte_boundary(gpu: RealGPU) -> 
 
 def test_addresses_stay_from_case_to_case(gpu: RealGPU, cubin: Path) -> None:
     small, large = Case(n=1), Case(n=1000, offset={"b": 8})
-    plans = [add_plan(gpu, case) for case in (small, large)]
-    for plan, case in reversed([*zip(plans, (small, large), strict=True)]):
+    plans = [(add_plan(gpu, case), case) for case in (small, large)]
+    for plan, case in (*reversed(plans), plans[1]):
         memory = memory_of(int(case.params["n"]))
         gpu.load(plan, cubin)
         replayed(gpu, ADD, memory, how="graph")
@@ -209,16 +218,53 @@ def test_a_lap_takes_no_room_in_the_l2_from_whoever_is_next(cubin: Path, tmp_pat
 
     kept: list[int] = []
     device = PretendDriver({"add": Kernel("<QQQi", adds_and_keeps)})
+    lap_on(device, cubin, tmp_path)
+    assert (kept, device.keeps) == ([1], 0)
+
+
+def lap_on(device: PretendDriver, cubin: Path, folder: Path) -> list[int]:
+    """One lap of `add`, in this process; where its buffers lie."""
     replay = Replay(Driver(device))
-    addresses = replay.reserve([4096] * 3, [1 << bit for bit in range(40, 44)], 4096)["addresses"]
+    addresses: list[int] = replay.reserve([4096] * 3, [1 << bit for bit in range(40, 44)], 4096)["addresses"]
     operations = [launch(struct.pack("<QQQi", *addresses, 1000))]
     replay.load(to_json(plan_of(ADD, Case(n=1000), addresses, operations)), cubin.read_bytes())
-    values = tmp_path / "values"
+    values = folder / "values"
     values.write_bytes(bytes(4000))
     for name in ("a", "b"):
         replay.fill(name, 0, str(values))
     replay.lap("graph", {"out": "addbfa7f"}, 0)
-    assert (kept, device.keeps) == ([1], 0)
+    return addresses
+
+
+@pytest.mark.parametrize(("least", "flushed"), [(1 << 10, 4 * L2_BYTES), (8 * L2_BYTES, 8 * L2_BYTES)])
+def test_a_lap_begins_once_four_times_the_l2_was_written_over(
+    cubin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int, flushed: int
+) -> None:
+    written: list[int] = []
+
+    class Counting(PretendDriver):
+        def cuMemsetD8Async(self, address: int, value: int, count: int, stream: Any) -> tuple[Any, ...]:  # noqa: N802
+            written.append(count)
+            return super().cuMemsetD8Async(address, value, count, stream)
+
+    monkeypatch.setattr(replay_process, "_FLUSH_BYTES", least)
+    lap_on(Counting(), cubin, tmp_path)
+    assert flushed in written
+
+
+def test_all_that_a_kernel_could_have_left_a_mark_in_is_cleared_before_and_after_a_lap(
+    cubin: Path, tmp_path: Path
+) -> None:
+    """Our kernels are launched on all of it: the stand-in has 4 processors, of 2 blocks each."""
+    device = PretendDriver()
+    addresses = lap_on(device, cubin, tmp_path)
+    assert device.scrubbed == [
+        ("scrub_local", 4 * 2, b"", 0, LOCAL_BYTES + STACK_BYTES),
+        ("scrub_shared", 4, struct.pack("<I", SHARED_BYTES), SHARED_BYTES, 0),
+    ]
+    ranges = [(first, 128 * lines) for first, lines in device.demoted]
+    assert len(ranges) == 2 * len(addresses)
+    assert all(any(first <= one and one + 4000 <= first + size for first, size in ranges) for one in addresses)
 
 
 def test_inputs_that_were_changed_are_known_though_nobody_reads_them(gpu: RealGPU, cubin: Path) -> None:

@@ -21,12 +21,14 @@ from grader.cuda.scrub import demoting_ptx, scrubbing_ptx
 from grader.cuda.variables import read_module
 from grader.record.operations import Launch, Operation, SymbolUpload
 from grader.record.plan import Plan, PlanBuffer, PlanInvalid
+from grader.simt.execution import Watch
 from grader.simt.software import SoftwareGPU
 from grader.toolchain import find_toolchain
 from tests.checksums import checksum_of
 from tests.judging import ROOT
 
 SHARED, FRAME = 8192, 64
+PATTERN = "addbfa7f"  # a NaN, byte by byte
 BLOCK = (1024, 1, 1)
 TELLING = """
 .visible .entry tell(.param .u64 out)
@@ -108,6 +110,37 @@ def test_blocks_wait_for_each_other_and_end_however_often_and_in_whatever_grids_
     gpu = software_gpu(scrubbing_ptx(FRAME), tmp_path)
     both = [*launch("scrub_shared", 3, SHARED.to_bytes(4, "little"), SHARED), *launch("scrub_local", 5)]
     run(gpu, both * 3)
+
+
+@pytest.mark.parametrize("thread", [0, 5, 1023])
+def test_each_thread_writes_the_pattern_over_its_part_of_shared_memory_and_all_of_its_frame(
+    thread: int, tmp_path: Path
+) -> None:
+    gpu = software_gpu(scrubbing_ptx(FRAME), tmp_path)
+    both = [launch("scrub_shared", 2, SHARED.to_bytes(4, "little"), SHARED), launch("scrub_local", 2)]
+    for operations, space, places in zip(
+        both, ("shared", "local"), (range(4 * thread, SHARED, 4096), range(0, FRAME, 4)), strict=True
+    ):
+        plan = Plan(gpu.build.target, "none", "0" * 64, (), (), 0, tuple(operations))
+        noted = gpu.run(plan, {}, roles={}, trace=Watch(1, thread)).trace
+        written = [(one["offset"], one["value"]) for one in noted if one["space"] == space and one["write"]]
+        assert written == [(place, PATTERN) for place in places]
+
+
+def test_every_line_is_made_one_like_others_and_nothing_beyond(tmp_path: Path) -> None:
+    """The software GPU has no L2: a byte is written wherever a line would be told its priority."""
+    told = "applypriority.global.L2::evict_normal [%rd6], 128;"
+    gpu = software_gpu(demoting_ptx().replace(told, "st.global.u8 [%rd6], 1;"), tmp_path)
+    lines, address = 5000, 1 << 40
+    marks = torch.zeros(128 * (lines + 7), dtype=torch.uint8)
+    parameters = struct.pack("<QQ", address, lines)
+    operations = (Launch("demote", (2, 1, 1), BLOCK, 0, False, parameters, 48 << 10, 1),)
+    plan = Plan(
+        gpu.build.target, "none", "0" * 64, (PlanBuffer("marks", address, len(marks), "inout"),), (), 0, operations
+    )
+    assert gpu.run(plan, {"marks": marks}, roles={"marks": "inout"}).findings == []
+    assert told in demoting_ptx()
+    assert marks.nonzero().flatten().tolist() == list(range(0, 128 * lines, 128))
 
 
 @pytest.mark.parametrize("size", [0, 1, 1023, 5000])

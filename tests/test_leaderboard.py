@@ -29,15 +29,46 @@ from grader.leaderboard.entry import Entry, entry_from_json, entry_of, read_resu
 from grader.leaderboard.fields import EntryRefused
 from grader.leaderboard.names import player_of, why_no_name
 from grader.leaderboard.ranking import competition_ranks, part_boards, share_interval
-from grader.leaderboard.shown import TimeUnit, digits
+from grader.leaderboard.shown import TimeUnit, digits, percent, rate, rate_of, times
 from grader.leaderboard.store import Kept, Leaderboard
-from grader.leaderboard.table import print_part
+from grader.leaderboard.table import print_overview, print_part
 from grader.submission import Submission
 from grader.verdict import Timing, dumps
 from tests.judging import ROOT
-from tests.results import H200, L4, hashes, player, result, season, timing, with_hash
+from tests.results import H200, L4, few, hashes, player, result, season, timing, with_hash
 
 PUZZLE = "puzzle_01_vector_add"
+# As it is printed, spaces aside, of `few` results.
+BOARD = f"""\
+Vector add · 1.2 vector_add · NVIDIA H200
+rank who time speed of limit × reference × PyTorch date
+limit 0.7200 ± 0.0007 ms 4,474 GB/s 100.0 %
+=1 ● {player("ada").name} (you) 0.9000 ± 0.0009 ms 3,579 GB/s 80.0 % 1.02 1.10 2024-11-02
+=1 {player("bob").name} 0.9020 ± 0.0009 ms 3,571 GB/s 2024-11-05
+reference 0.9180 ± 0.0009 ms 3,509 GB/s 78.4 %
+PyTorch 0.9900 ± 0.0010 ms 3,254 GB/s 72.7 %
+Equal ranks: these times cannot be told to differ by more than 1 %.
+
+Vector add · 1.2 vector_add · NVIDIA L4
+rank who time speed of limit × reference × PyTorch date
+limit 11.20 ± 0.01 ms 287.6 GB/s 100.0 %
+1 {player("cy").name} 12.00 ± 0.01 ms 268.4 GB/s 93.3 % 2024-11-02
+
+All devices
+rank who device of limit date
+1 {player("cy").name} NVIDIA L4 93.3 % 2024-11-02
+2 ● {player("ada").name} (you) NVIDIA H200 80.0 % 2024-11-02
+
+1 timed with an earlier statement of the part, not compared.
+NVIDIA H200
+part fastest time of limit × PyTorch speed
+1.2 vector_add ● {player("ada").name} (you) 0.9000 ms 80.0 % 1.10 3,579 GB/s
+
+NVIDIA L4
+part fastest time of limit × PyTorch speed
+1.2 vector_add {player("cy").name} 12.00 ms 93.3 % 268.4 GB/s
+
+"""
 RIVALS = {"reference": 0.9, "pytorch": 0.95, "ceiling": 0.74}
 
 
@@ -401,6 +432,23 @@ def test_rivals_stand_among_the_players_by_the_median_of_what_was_measured(part:
     assert [rival.ms for rival in board.rivals] == [0.74, 0.9]
     assert [board.share_of(rival) for rival in board.rivals] == pytest.approx([1.0, 0.74 / 0.9])
     assert [getattr(line, "name", "player") for line in board.lines] == ["ceiling", "reference", *["player"] * 3]
+
+
+def test_a_board_has_one_row_for_each_player_and_rival(part: Located) -> None:
+    console = Console(width=120, file=StringIO(), record=True)
+    print_part(console, part, part_boards(few(part), statement_hash(part)))
+    print_overview(console, [(part, part_boards(few(part), statement_hash(part)))])
+    assert [" ".join(line.split()) for line in console.export_text().splitlines()] == BOARD.splitlines()
+
+
+def test_speeds_shares_and_ratios_are_told_in_their_units(part: Located) -> None:
+    timed = timing(part, 0.8, rivals={"pytorch": 1.0})
+    assert rate(timed) == f"{12 * (1 << 28) / 0.8 / 1e6:,.0f} GB/s"
+    assert rate(replace(timed, bound="compute", tflop_per_s=51.377)) == "51.4 TFLOP/s"
+    assert rate_of(replace(timed, gb_per_s=4000.0), 1.6) == "2,000 GB/s"
+    assert (percent(0.7884), percent(None), times(timed.rivals[0]), times(None)) == ("78.8 %", "", "1.25", "")
+    assert TimeUnit([1.0]).with_interval(1.0, (0.9, 1.3)) == "1.000 ± 0.300 ms"
+    assert TimeUnit([1.0]).with_interval(1.0, (0.7, 1.1)) == "1.000 ± 0.300 ms"
 
 
 def test_times_have_the_digits_that_count() -> None:

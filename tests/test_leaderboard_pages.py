@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +26,7 @@ from grader.leaderboard.store import Kept, Leaderboard
 from tests import browser
 from tests.browser import Browser
 from tests.judging import ROOT
-from tests.results import BEGUN, H200, L4, player, result, season, with_hash
+from tests.results import BEGUN, H200, L4, few, player, result, season, with_hash
 
 PUZZLES = ("puzzle_01_vector_add", "puzzle_02_tiled_gemm")
 HOSTILE = "</title><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">'\"&"
@@ -121,6 +122,43 @@ def test_a_page_tells_of_players_and_rivals(site: Path, known: Known) -> None:
     for words in ("NVIDIA H200", "NVIDIA L4", "torch.compile", "a kernel that only streams", "earlier statement"):
         assert words in text
     assert "noisy" in (site / page_name(known[1][0])).read_text(encoding="utf-8")
+
+
+def rows_of(page: Path) -> list[str]:
+    """Each row of each table of a page as a line of its words."""
+    rows = re.findall(r"<tr.*?</tr>", page.read_text(encoding="utf-8"), re.DOTALL)
+    return [" ".join(unescape(re.sub(r"<[^>]+>", " ", row)).split()) for row in rows]
+
+
+def test_a_page_has_one_row_for_each_player_and_rival(catalog: Catalog, tmp_path: Path) -> None:
+    part = catalog.puzzles[0].parts[1]
+    index = write_pages(tmp_path, [(part, boards_of(part, few(part)))])
+    ada, bob, cy, eve = (player(who).name for who in ("ada", "bob", "cy", "eve"))
+    assert [row for row in rows_of(tmp_path / page_name(part)) if not row.startswith(("rank", "who"))] == [
+        "limit a kernel that only streams 0.7200 ± 0.0007 ms 4,474 GB/s 100.0 %",
+        f"=1 gold {ada} you 0.9000 ± 0.0009 ms 3,579 GB/s 80.0 % 1.02 1.10 2024-11-02",
+        f"=1 no medal {bob} 0.9020 ± 0.0009 ms 3,571 GB/s 2024-11-05",
+        "reference the course's solution 0.9180 ± 0.0009 ms 3,509 GB/s 78.4 %",
+        "PyTorch torch.add 0.9900 ± 0.0010 ms 3,254 GB/s 72.7 %",
+        "limit a kernel that only streams 11.20 ± 0.01 ms 287.6 GB/s 100.0 %",
+        f"1 no medal {cy} 12.00 ± 0.01 ms 268.4 GB/s 93.3 % 2024-11-02",
+        f"1 no medal {cy} NVIDIA L4 93.3 % 268.4 GB/s 2024-11-02",
+        f"2 gold {ada} you NVIDIA H200 80.0 % 3,579 GB/s 2024-11-02",
+        f"{eve} NVIDIA H200 0.5000 ± 0.0005 ms 2024-11-02",
+    ]
+    assert [row for row in rows_of(index) if not row.startswith(("who", "part"))] == [
+        f"{ada} you 1 – – 1",
+        f"{bob} – – – 1",
+        f"{cy} – – – 1",
+        f"1.2 vector_add NVIDIA H200 gold {ada} you 0.9000 ± 0.0009 ms 3,579 GB/s 80.0 % 1.10 2",
+        f"1.2 vector_add NVIDIA L4 no medal {cy} 12.00 ± 0.01 ms 268.4 GB/s 93.3 % 1",
+    ]
+
+
+def test_a_page_leads_to_the_parts_before_and_after(site: Path, known: Known) -> None:
+    names = [page_name(part) for part, _ in known]
+    turns = [re.findall(r'href="(\d[^"#]*)"', (site / name).read_text(encoding="utf-8")) for name in names]
+    assert turns == [[names[1]], [names[0], names[2]], [names[1]]]
 
 
 def test_no_source_reaches_a_page(catalog: Catalog, tmp_path: Path) -> None:
@@ -241,7 +279,10 @@ def test_medals_are_counted_over_parts_and_devices(known: Known) -> None:
     counted = sum(sum(standing.medals.values()) for standing in found)
     rows = [row for _, boards in known for board in boards.boards for row in board.rows]
     assert counted == sum(row.entry.timing.medal is not None for row in rows)
-    assert [standing.medals["gold"] for standing in found] == sorted((s.medals["gold"] for s in found), reverse=True)
+    won = [(*(standing.medals[medal] for medal in ("gold", "silver", "bronze")), standing.firsts) for standing in found]
+    assert won == sorted(won, reverse=True)
+    assert len({gold for gold, *_ in won}) < len(set(won)), "gold alone would not tell"
+    assert sum(first for *_, first in won) == sum(row.rank == 1 for row in rows)
 
 
 # ---- the command ----

@@ -118,7 +118,8 @@ def _refuse_odd_numbers(entry: Entry, located: Located) -> None:
             raise EntryRefused(f"Its ratio to {rival_name(rival)} does not follow from the two times.")
         if rival.decision != decide(*rival.times_interval, margin_at(timing.ms)):
             raise EntryRefused(f"What it says of itself beside {rival_name(rival)} does not follow from their ratio.")
-    if timing.of_limit != next((rival.times for rival in timing.rivals if rival.name == "ceiling"), None):
+    ceiling = entry.rival("ceiling")
+    if timing.of_limit != (None if ceiling is None else ceiling.times):
         raise EntryRefused("Its share of the limit does not follow from the limit's time.")
     if timing.medal != medal_beside(timing.rivals):
         raise EntryRefused("Its medal does not follow from the time of the reference.")

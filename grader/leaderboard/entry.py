@@ -16,8 +16,9 @@ from grader.cache import content_key
 from grader.identity import HASHED, own_uses, text_hash
 from grader.leaderboard.fields import EntryRefused, Fields
 from grader.leaderboard.names import Player, why_no_name
+from grader.medals import MEDALS
 from grader.submission import Submission
-from grader.verdict import Rival, Timing, dumps
+from grader.verdict import Rival, Timing, dumps, rival_among
 
 SCHEMA = 1
 MOST_ENTRIES = 10_000  # of one file
@@ -26,7 +27,6 @@ _LONGEST_NAME = 255  # bytes of a file's name; file systems have no longer ones
 
 _DECISIONS = ("faster", "slower", "tie")
 _BOUNDS = ("compute", "launch", "memory")
-_MEDALS = ("bronze", "gold", "silver")
 _RIVALS = ("ceiling", "compiled", "pytorch", "reference")
 # What an entry tells of a timing: nothing of the source, and nothing that can be worked out.
 _TIMING = (  # noqa: SIM905 - as a list it would fill the page
@@ -77,7 +77,7 @@ class Entry:
 
     def rival(self, name: str) -> Rival | None:
         """What was timed beside it under that name."""
-        return next((rival for rival in self.timing.rivals if rival.name == name), None)
+        return rival_among(self.timing.rivals, name)
 
     def without_texts(self) -> Entry:
         """The same result without its sources."""
@@ -172,7 +172,7 @@ def timing_from_json(told: Fields) -> Timing:
         tflop_per_s=told.number("tflop_per_s", zero=True),
         bound=told.one_of("bound", _BOUNDS),
         of_limit=told.optional_number("of_limit"),
-        medal=told.optional("medal", _MEDALS),
+        medal=told.optional("medal", MEDALS),
         rivals=tuple(_rival(rival) for rival in told.objects("rivals", "A rival")),
         sensors=told.readings("sensors"),
         slowed=told.optional("slowed"),

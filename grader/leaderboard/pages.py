@@ -26,8 +26,8 @@ from grader.leaderboard.charts import history, intervals
 from grader.leaderboard.names import Player
 from grader.leaderboard.ranking import PartBoards, Row, is_noisy
 from grader.leaderboard.shown import TimeUnit
+from grader.medals import MEDALS
 
-MEDALS = ("gold", "silver", "bronze")
 _WIDE, _NARROW = 500, 311  # pixels of a chart
 _MOST_STANDINGS = 8  # the others are folded away
 

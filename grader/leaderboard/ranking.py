@@ -13,7 +13,7 @@ from itertools import groupby
 from grader.cuda.decision import decide, margin_at
 from grader.leaderboard.entry import Entry
 from grader.leaderboard.store import Kept
-from grader.verdict import Rival
+from grader.verdict import Rival, rival_among
 
 NOISY = 0.1  # of the median: an interval that is wider says too little to be ranked by
 _RIVALS = ("ceiling", "reference", "compiled", "pytorch")
@@ -59,7 +59,7 @@ class Board:
 
     def share_of(self, rival: Rival) -> float | None:
         """A rival's share of the limit, where one was timed."""
-        limit = next((one for one in self.rivals if one.name == "ceiling"), None)
+        limit = rival_among(self.rivals, "ceiling")
         return None if limit is None else limit.ms / rival.ms
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from grader.explain import sentence
-from grader.medals import BRONZE, SILVER, reference_among
-from grader.verdict import Rival, Timing
+from grader.medals import BRONZE, SILVER
+from grader.verdict import Rival, Timing, rival_among
 
 MEDAL_STYLES = {"gold": "bold yellow", "silver": "bold white", "bronze": "bold dark_orange3"}
 _ORDER = ("reference", "pytorch", "compiled", "ceiling")
@@ -162,7 +162,7 @@ def medians(timing: Timing) -> str:
 
 def medal_told(timing: Timing) -> str:
     """The medal, and what it takes to get the next; "" where the reference was not timed."""
-    reference = reference_among(timing.rivals)
+    reference = rival_among(timing.rivals, "reference")
     if reference is None:
         return ""
     low, high = reference.times_interval
