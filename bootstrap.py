@@ -110,7 +110,7 @@ def install(torch: str, *, with_nvcc: bool) -> None:
         # Alone: such an index need not have the pinned versions of what PyTorch needs.
         pip("--index-url", torch, "--no-deps", "--constraint", str(constraints), "torch")
     pip("--constraint", str(constraints), "setuptools")  # builds this package, below, without an environment of its own
-    extras = "dev,nvcc" if with_nvcc else "dev"
+    extras = "book,dev,nvcc" if with_nvcc else "book,dev"
     pip("--constraint", str(constraints), "--no-build-isolation", "--editable", f"{ROOT}[{extras}]")
 
 
