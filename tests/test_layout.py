@@ -82,6 +82,7 @@ FLOORS = (
     "sweep",
     "leaderboard",
     "bundle",
+    "publish",
     "cli",
 )
 

@@ -13,6 +13,7 @@ import typer
 from grader.catalog import UsageError
 from grader.cli import (
     author,
+    book,
     bundle,
     check,
     debug,
@@ -57,12 +58,13 @@ app.command("run")(program.run_program)
 app.command("leaderboard")(leaderboard.leaderboard)
 app.command("doctor")(doctor.doctor)
 app.add_typer(author.author, name="author")
+app.add_typer(book.book, name="book")
 
 # The parser's base class of errors, which typer does not export: a BadParameter is a UsageError, and that is one.
 _ParserError: type[Exception] = typer.BadParameter.__mro__[2]
 
 NOT_PASSED, BAD_USAGE, UNCHECKED = 1, 2, 3
-_REPEATED = ("--nvcc-flag",)
+_REPEATED = ("--nvcc-flag", "--only")
 INTERRUPTED = 130
 
 

@@ -1,0 +1,50 @@
+"""What the book adds to Sphinx: formulas as MathML, verdicts in colour, links to chapters that are left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from grader.publish import mathml
+from grader.publish.lexer import VerdictLexer
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+_BEFORE_RESOLUTION = 5  # MyST resolves its links at 9, Sphinx its own at 10
+
+
+class LeftOutLinks(SphinxPostTransform):
+    """A link to a chapter that this edition leaves out becomes its words alone.
+
+    `left_out` names the documents and labels that exist in the book and not in the edition; a link to anything else
+    that is not there stays a warning, as it should.
+    """
+
+    default_priority = _BEFORE_RESOLUTION
+
+    def run(self, **_kwargs: Any) -> None:
+        left_out = self.config.left_out
+        for node in list(self.document.findall(addnodes.pending_xref)):
+            if _target(node) in left_out:
+                words = nodes.inline("", "", *[child.deepcopy() for child in node.children], classes=["left-out"])
+                node.replace_self(words)
+
+
+def _target(node: addnodes.pending_xref) -> str:
+    """Of a link to a document its path without a suffix, of one to a label its name."""
+    path, _, label = str(node["reftarget"]).partition("#")
+    return (path or label).removesuffix(".md").rpartition("/")[2]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.setup_extension("furo")  # here, and not with the theme: now its settings are known
+    mathml.set_up(app)
+    app.add_lexer("verdict", VerdictLexer)
+    app.add_config_value("left_out", frozenset(), "", types=frozenset({frozenset}))
+    app.add_post_transform(LeftOutLinks)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,167 @@
+"""Builds an edition: renders its pages, runs Sphinx, and puts beside them what stands by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.catalog import Catalog
+from grader.publish import style
+from grader.publish.chapters import Page, render, shown
+from grader.publish.context import Book, BookError
+from grader.publish.settings import Settings, refuse_missing
+from grader.publish.sphinx import configuration, file_name, run_sphinx
+
+_TEMPLATE = ".md.j2"
+_LABEL = re.compile(r"^\(([^()\s]+)\)=\s*$", re.MULTILINE)
+_UNKNOWN_LINK = "[myst.xref_missing]"
+_PLACE = re.compile(r"^(?P<file>/.+?\.md):(?P<line>\d+)?:? ?(?P<words>.*)$")
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build left: the first page, the EPUB where one was asked for, and the warnings, which are errors.
+
+    `open_links` are those of an excerpt that lead out of it, to where nothing was found.
+    """
+
+    index: Path
+    epub: Path | None
+    warnings: tuple[str, ...]
+    open_links: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where a build writes: `html` is what one publishes, the rest is made on the way."""
+
+    out: Path
+
+    @property
+    def html(self) -> Path:
+        return self.out / "html"
+
+    @property
+    def epub(self) -> Path:
+        return self.out / "epub"
+
+    @property
+    def source(self) -> Path:
+        return self.out / "work" / "source"
+
+    @property
+    def doctrees(self) -> Path:
+        return self.out / "work" / "doctrees"
+
+    @property
+    def static(self) -> Path:
+        return self.out / "work" / "static"
+
+    @property
+    def xhtml(self) -> Path:
+        return self.out / "work" / "xhtml"
+
+    @property
+    def traces(self) -> Path:
+        return self.out / "traces"
+
+
+def build(settings: Settings, catalog: Catalog, out: Path, *, epub: bool, tell: Callable[[str], None]) -> Built:
+    """Builds the site into `out`/html and the EPUB into `out`/epub. Raises BookError for a mistake in a page."""
+    refuse_missing(settings)
+    folders = Folders(out.resolve())
+    book = Book(catalog.root, settings.folder, settings.language, catalog, _phrases(settings), folders.out)
+    pages = dict(_rendered(settings, book, tell))
+    _write_sources(folders.source, pages)
+    style.write(folders.static)
+    values = configuration(settings, [settings.folder / "static", folders.static], _left_out(settings, pages))
+    tell("the site")
+    warnings = run_sphinx("html", folders.source, folders.html, folders.doctrees, values)
+    if folders.traces.is_dir():
+        shutil.copytree(folders.traces, folders.html / "traces", dirs_exist_ok=True)
+    file = None
+    if epub and not warnings:
+        tell("the EPUB")
+        warnings = run_sphinx("epub", folders.source, folders.xhtml, folders.doctrees, values)
+        folders.epub.mkdir(parents=True, exist_ok=True)
+        file = folders.epub / f"{file_name(settings.title)}.epub"
+        shutil.copyfile(folders.xhtml / file.name, file)
+    if warnings:
+        shutil.rmtree(folders.doctrees, ignore_errors=True)  # or Sphinx would not say them again
+    told = [_of_template(line, folders.source, pages) for line in warnings]
+    links = [line for line in told if settings.is_excerpt and _UNKNOWN_LINK in line]
+    return Built(folders.html / "index.html", file, tuple(line for line in told if line not in links), tuple(links))
+
+
+def _phrases(settings: Settings) -> Mapping[str, str]:
+    path = settings.texts / "phrases.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except tomllib.TOMLDecodeError as error:
+        raise BookError(f"{shown(path)} is no TOML: {error}.") from None
+
+
+# ---- pages ----
+
+
+def _rendered(settings: Settings, book: Book, tell: Callable[[str], None]) -> Iterator[tuple[str, Page]]:
+    """The edition's pages by the name of their document, "chapters/puzzle-03"."""
+    from grader.publish import frame
+
+    for template in _templates(settings):
+        name = template.relative_to(settings.texts).as_posix().removesuffix(_TEMPLATE)
+        tell(name)
+        functions, filters = _calls(book, template.name.removesuffix(_TEMPLATE))
+        yield name, render(template, {**functions, **frame.functions(settings)}, filters)
+
+
+def _templates(settings: Settings) -> list[Path]:
+    """Front page and reference, and the chapters that the settings choose."""
+    around = [path for path in sorted(settings.texts.rglob(f"*{_TEMPLATE}")) if path.parent.name != "chapters"]
+    return around + [settings.source(name) for name in settings.chapters]
+
+
+def _calls(book: Book, chapter: str) -> tuple[Mapping[str, Callable[..., object]], Mapping[str, Callable[..., object]]]:
+    """What a chapter can call, and its filters."""
+    from importlib.util import find_spec
+
+    if find_spec("grader.publish.calls") is None:
+        return {}, {}
+    from importlib import import_module
+
+    calls = import_module("grader.publish.calls")
+    return calls.functions(book, chapter), calls.filters()
+
+
+def _left_out(settings: Settings, pages: Mapping[str, Page]) -> set[str]:
+    """Names of the chapters that the book has and the edition has not, and the labels in them."""
+    others = [name for name in settings.known_chapters() if f"chapters/{name}" not in pages]
+    labels = (_LABEL.findall(settings.source(name).read_text(encoding="utf-8")) for name in others)
+    return set(others).union(*labels)
+
+
+def _write_sources(folder: Path, pages: Mapping[str, Page]) -> None:
+    """Writes what has changed, so that Sphinx reads no more than that, and removes what is no longer there."""
+    for path in folder.rglob("*.md"):
+        if path.relative_to(folder).with_suffix("").as_posix() not in pages:
+            path.unlink()
+    for name, page in pages.items():
+        path = folder / f"{name}.md"
+        if not path.is_file() or path.read_text(encoding="utf-8") != page.text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(page.text, encoding="utf-8")
+
+
+def _of_template(warning: str, source: Path, pages: Mapping[str, Page]) -> str:
+    """A warning of Sphinx with the file that somebody wrote in the place of the one that was made."""
+    match = _PLACE.match(warning)
+    if match is None or not Path(match["file"]).is_relative_to(source):
+        return warning
+    page = pages[Path(match["file"]).relative_to(source).with_suffix("").as_posix()]
+    line = page.template_line(int(match["line"] or 1))
+    return f"{os.fspath(shown(page.template))}:{line}: {match['words']}"
