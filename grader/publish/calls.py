@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from grader.catalog import UsageError
-from grader.publish import regions
+from grader.publish import numbers, regions
 from grader.publish.context import BookError
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ _LONGEST = 40
 
 def functions(book: Book, chapter: str) -> Functions:
     """What the chapter of this name ("puzzle-03") can call, by name. Each raises BookError with one sentence."""
-    found: Functions = {**regions.functions(book)}
+    found: Functions = {**regions.functions(book), **numbers.functions(book)}
     return {name: _telling(name, function) for name, function in found.items()}
 
 
 def filters() -> Functions:
     """What can stand behind a value and a bar."""
-    return {}
+    return {name: _telling(name, function) for name, function in numbers.filters().items()}
 
 
 def told(name: str, positional: tuple[object, ...], named: Mapping[str, object]) -> str:
