@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from grader.catalog import UsageError
-from grader.publish import numbers, regions
+from grader.publish import charts, numbers, regions
 from grader.publish.context import BookError
 
 if TYPE_CHECKING:
@@ -20,7 +20,11 @@ _LONGEST = 40
 
 def functions(book: Book, chapter: str) -> Functions:
     """What the chapter of this name ("puzzle-03") can call, by name. Each raises BookError with one sentence."""
-    found: Functions = {**regions.functions(book), **numbers.functions(book)}
+    found: Functions = {
+        **regions.functions(book),
+        **numbers.functions(book),
+        **charts.functions(book, chapter),
+    }
     return {name: _telling(name, function) for name, function in found.items()}
 
 
