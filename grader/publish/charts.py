@@ -76,9 +76,9 @@ def _bars(book: Book, timings: Sequence[Mapping[str, Any]], title: str) -> Drawi
         sketch.text(WIDTH - MARGIN, y + 9, took, kind="small", align="end")
         sketch.put(tag("rect", x=MARGIN, y=y + 15, width=scale * _LONGEST, height=_BAR, class_="empty"), y)
         sketch.put(tag("rect", x=MARGIN, y=y + 15, width=scale * speeds[""], height=_BAR, class_="load"), y + 15 + _BAR)
+        sketch.line(limit, y + 13, limit, y + 17 + _BAR)
         for name in (one for one in _RIVALS if one in speeds):
             sketch.put(_mark(MARGIN + scale * min(speeds[name], _LONGEST), y + 15 + _BAR / 2, name), y)
-    sketch.line(limit, 16, limit, bottom - 4, dashed=True)
     sketch.text(limit, 11, book.phrases["limit"], kind="small", align="middle")
     _legend(book, sketch, bottom + 14, [name for name in _RIVALS if any(name in _speeds(one) for one in timings)])
     return sketch.drawing()

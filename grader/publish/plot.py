@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from grader.catalog import UsageError
-from grader.publish.quantities import si
 from grader.publish.sketch import Sketch
 from grader.trace.svg import MARGIN, WIDTH, number, tag
 
@@ -37,7 +36,7 @@ class Plot:
     y_title: str = ""
     left: float = 48
     top: float = 26
-    width: float = WIDTH - 48 - MARGIN
+    width: float = WIDTH - 48 - 2 * MARGIN  # the last number across stands out by half
     height: float = 200
 
     def __post_init__(self) -> None:
@@ -48,10 +47,10 @@ class Plot:
         self.sketch.put(frame, bottom)
         for value in _ticks(*self.across, log=self.log):
             self.sketch.line(self.x(value), bottom, self.x(value), bottom + 4)
-            self.sketch.text(self.x(value), bottom + 17, si(value), kind="small", align="middle")
+            self.sketch.text(self.x(value), bottom + 17, _written(value), kind="small", align="middle")
         for value in _ticks(*self.up, log=self.log):
             self.sketch.line(self.left - 4, self.y(value), self.left, self.y(value))
-            self.sketch.text(self.left - 7, self.y(value) + 4, si(value), kind="small", align="end")
+            self.sketch.text(self.left - 7, self.y(value) + 4, _written(value), kind="small", align="end")
         self.sketch.text(self.left + self.width, bottom + 34, self.x_title, kind="soft", align="end")
         self.sketch.text(MARGIN, self.top - 10, self.y_title, kind="soft")
 
@@ -101,3 +100,11 @@ def _ticks(low: float, high: float, *, log: bool) -> Iterator[float]:
     )
     for place in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
         yield place * step
+
+
+def _written(value: float) -> str:
+    """A round number, a large one with a prefix: 0.1, 20, 1,000, 20 k."""
+    for least, factor, prefix in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if value >= least:
+            return f"{value / factor:g} {prefix}"
+    return f"{value:,.10g}"

@@ -51,7 +51,7 @@ STYLE = """
 .sketch .outline { stroke: var(--rule); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .sketch .strong { fill: var(--paper); font-weight: 600; }
 .sketch .way { stroke: var(--soft); stroke-width: 1.4; fill: none; } .sketch .tip { fill: var(--soft); }
-.sketch .compiled { fill: var(--paper); stroke: var(--store); stroke-width: 2.5; }
+.sketch .compiled { fill: none; stroke: var(--store); stroke-width: 2.5; }
 .sketch .dashed { stroke-dasharray: 4 3; }
 .sketch .curve { stroke-width: 2; fill: none; stroke: var(--load); }
 .sketch .curve.load { fill: none; stroke: var(--load); } .sketch .curve.store { fill: none; stroke: var(--store); }
