@@ -33,7 +33,7 @@ from tests.pretend_cubin import sections_of
 GRANULE = 2 << 20
 L2_BYTES = 1 << 14
 SYMBOL_BYTES = 64
-SHARED_BYTES, LOCAL_BYTES, HEAP_BYTES = 4096, 4096, 4096
+SHARED_BYTES, RESERVED_BYTES, LOCAL_BYTES, HEAP_BYTES = 4096, 4096, 4096, 4096
 STACK_BYTES = 1024  # of local memory, beside what a kernel is known to need
 _VARIABLES = 0x5000_0000_0000
 _OWN = 0x4F00_0000_0000
@@ -98,7 +98,8 @@ class _Anything:
 class PretendDriver:
     """The module `cuda.bindings.driver`, as far as a replay needs it, and what a kernel in Python can do.
 
-    `shared`, `local` and `heap` stay from launch to launch; `launches` counts them, which no real kernel can know.
+    `shared`, `reserved`, `local` and `heap` stay from launch to launch; `launches` counts those, which no real kernel
+    can know.
     """
 
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT = 1
@@ -110,9 +111,10 @@ class PretendDriver:
         self.memory: dict[int, bytearray] = {_OWN: bytearray(16)}
         self.variables: dict[str, tuple[int, int]] = {}
         self.shared, self.local = bytearray(SHARED_BYTES), bytearray(LOCAL_BYTES)
-        self.heap = bytearray(HEAP_BYTES)
+        self.reserved, self.heap = bytearray(RESERVED_BYTES), bytearray(HEAP_BYTES)
         self.captured: list[Callable[[], None]] | None = None
         self.target = 90
+        self.variables_apart = True  # in memory of its own each, as on an H200, or a section in one piece
         self.fault = Status.CUDA_SUCCESS
         self.allocated = 0x6000_0000_0000
         self.launches = 0
@@ -126,6 +128,7 @@ class PretendDriver:
         self.scrubbed: list[tuple[str, int, bytes, int, int]] = []
         self.demoted: list[tuple[int, int]] = []
         self._frame = 0
+        self._reaches_reserved = False  # whether one of our kernels does
 
     def __getattr__(self, name: str) -> Any:
         return _Anything() if name.startswith("CU") else lambda *_: (Status.CUDA_SUCCESS,)
@@ -277,14 +280,27 @@ class PretendDriver:
 
     def cuModuleLoadData(self, image: bytes) -> tuple[Any, ...]:
         if b".version" in image:
+            self._reaches_reserved |= b"%reserved_smem_offset_begin" in image
             self._frame = max([self._frame, *map(int, re.findall(rb"frame\[(\d+)\]", image))])
             return Status.CUDA_SUCCESS, image  # our own, whose kernels have names that are known
+        for address, _ in self.variables.values():
+            self.memory.pop(address, None)
         self.variables = {}
-        for base, (content, symbols) in enumerate(sections_of(image)):
-            self.memory[_VARIABLES + base * GRANULE] = bytearray(content)
+        for number, (content, symbols) in enumerate(sections_of(image)):
+            first = _VARIABLES + number * GRANULE
+            if not self.variables_apart:
+                self.memory[first] = bytearray(content)
             for name, offset, size in symbols:
-                self.variables[name] = (_VARIABLES + base * GRANULE + offset, size)
+                if self.variables_apart:
+                    self.memory[first + offset] = bytearray(content[offset : offset + size])
+                self.variables[name] = (first + offset, size)
         return Status.CUDA_SUCCESS, image
+
+    def cuMemGetAddressRange(self, address: int) -> tuple[Any, ...]:
+        for base, held in self.memory.items():
+            if base <= address < base + len(held):
+                return Status.CUDA_SUCCESS, base, len(held)
+        return Status.CUDA_ERROR_INVALID_VALUE, 0, 0
 
     def cuModuleGetFunction(self, _: Any, name: bytes) -> tuple[Any, ...]:
         known = name.decode() in self.kernels or name.startswith((b"scrub_", b"demote", b"add_up"))
@@ -340,6 +356,8 @@ class PretendDriver:
         arrived[0] = blocks
         if function == "scrub_shared":
             self.shared[:] = b"\xad" * SHARED_BYTES
+            if self._reaches_reserved:
+                self.reserved[:] = b"\xad" * RESERVED_BYTES
         else:
             self.local[:] = b"\xad" * LOCAL_BYTES
 

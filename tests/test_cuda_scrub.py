@@ -17,8 +17,9 @@ import torch
 from grader.build import build
 from grader.cache import content_key
 from grader.cuda.checksum import SUMMING_PTX
+from grader.cuda.driver import Driver
 from grader.cuda.scrub import demoting_ptx, scrubbing_ptx
-from grader.cuda.variables import read_module
+from grader.cuda.variables import Variables, read_module
 from grader.record.operations import Launch, Operation, SymbolUpload
 from grader.record.plan import Plan, PlanBuffer, PlanInvalid
 from grader.simt.execution import Watch
@@ -26,8 +27,10 @@ from grader.simt.software import SoftwareGPU
 from grader.toolchain import find_toolchain
 from tests.checksums import checksum_of
 from tests.judging import ROOT
+from tests.pretend_cubin import pretended_cubin
+from tests.pretend_gpu import PretendDriver, Status
 
-SHARED, FRAME = 8192, 64
+SHARED, RESERVED, FRAME = 8192, 1024, 64
 PATTERN = "addbfa7f"  # a NaN, byte by byte
 BLOCK = (1024, 1, 1)
 TELLING = """
@@ -77,7 +80,7 @@ def compiled(text: str, folder: Path, *options: str) -> Path:
 
 @pytest.mark.parametrize("target", [75, 80, 86, 90, 100, 120])
 def test_they_are_ptx_for_every_architecture(target: int, tmp_path: Path) -> None:
-    assembled(scrubbing_ptx(1 << 10), target, tmp_path)
+    assembled(scrubbing_ptx(1 << 10, target), target, tmp_path)
     assembled(SUMMING_PTX, target, tmp_path)
     if target >= 80:
         assembled(demoting_ptx(), target, tmp_path)
@@ -107,20 +110,20 @@ def launch(kernel: str, blocks: int, parameters: bytes = b"", shared: int = 0) -
 def test_blocks_wait_for_each_other_and_end_however_often_and_in_whatever_grids_they_are_launched(
     tmp_path: Path,
 ) -> None:
-    gpu = software_gpu(scrubbing_ptx(FRAME), tmp_path)
+    gpu = software_gpu(scrubbing_ptx(FRAME, 80), tmp_path)
     both = [*launch("scrub_shared", 3, SHARED.to_bytes(4, "little"), SHARED), *launch("scrub_local", 5)]
     run(gpu, both * 3)
 
 
 @pytest.mark.parametrize("thread", [0, 5, 1023])
-def test_each_thread_writes_the_pattern_over_its_part_of_shared_memory_and_all_of_its_frame(
+def test_each_thread_writes_the_pattern_over_its_part_of_shared_memory_reserved_too_and_all_of_its_frame(
     thread: int, tmp_path: Path
 ) -> None:
-    gpu = software_gpu(scrubbing_ptx(FRAME), tmp_path)
+    gpu = software_gpu(scrubbing_ptx(FRAME, 80), tmp_path)
     both = [launch("scrub_shared", 2, SHARED.to_bytes(4, "little"), SHARED), launch("scrub_local", 2)]
-    for operations, space, places in zip(
-        both, ("shared", "local"), (range(4 * thread, SHARED, 4096), range(0, FRAME, 4)), strict=True
-    ):
+    reserved = range(SHARED + 4 * thread, SHARED + RESERVED, 4096)  # the software GPU has it behind all else
+    shared = [*range(4 * thread, SHARED, 4096), *reserved]
+    for operations, space, places in zip(both, ("shared", "local"), (shared, range(0, FRAME, 4)), strict=True):
         plan = Plan(gpu.build.target, "none", "0" * 64, (), (), 0, tuple(operations))
         noted = gpu.run(plan, {}, roles={}, trace=Watch(1, thread)).trace
         written = [(one["offset"], one["value"]) for one in noted if one["space"] == space and one["write"]]
@@ -175,7 +178,7 @@ def test_a_checksum_tells_one_byte_and_two_that_changed_places() -> None:
 def test_all_that_a_module_keeps_is_found_static_variables_too(tmp_path: Path) -> None:
     module = read_module(compiled(KEPT, tmp_path).read_bytes())
     assert module.unrestorable is None
-    names = sorted(name for section in module.sections for name, _ in section.symbols)
+    names = sorted(name for section in module.sections for name, _, _ in section.symbols)
     assert names[0].startswith("_ZZ")
     assert names[0].endswith("counter")
     assert [name for name in names[1:] if "hidden" not in name] == ["five", "table", "zeros"]
@@ -184,6 +187,32 @@ def test_all_that_a_module_keeps_is_found_static_variables_too(tmp_path: Path) -
     assert zeros == [4008]
     contents = {section.size: section.content for section in module.sections if section.content}
     assert contents[4] == (5).to_bytes(4, "little")
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_each_variable_is_put_back_however_the_driver_lays_them_out(apart: bool) -> None:
+    gpu, cubin = PretendDriver(), pretended_cubin({"zeros": 16, "more": 8}, {"five": b"\5\0\0\0", "six": b"\6\6"})
+    gpu.variables_apart = apart
+    driver = Driver(gpu)
+    variables = Variables(driver, driver.call("cuModuleLoadData", cubin), read_module(cubin))
+    assert variables.found
+    loaded = {name: bytes(gpu.variable(name)) for name in gpu.variables}
+    for name, content in loaded.items():
+        gpu.variable(name)[:] = b"\xff" * len(content)
+    variables.restore(None)
+    assert {name: bytes(gpu.variable(name)) for name in loaded} == loaded
+    assert loaded == {"zeros": bytes(16), "more": bytes(8), "five": b"\5\0\0\0", "six": b"\6\6"}
+    assert gpu.fault == Status.CUDA_SUCCESS
+
+
+@pytest.mark.parametrize(("apart", "found"), [(True, False), (False, True)])
+def test_a_variable_that_the_driver_does_not_know_is_put_back_where_it_lies_among_others(
+    apart: bool, found: bool
+) -> None:
+    gpu, cubin = PretendDriver(), pretended_cubin({"zeros": 16, "hidden": 8})
+    gpu.variables_apart = apart
+    driver = Driver(gpu)
+    assert Variables(driver, driver.call("cuModuleLoadData", cubin), read_module(cubin)).found == found
 
 
 @pytest.mark.parametrize(

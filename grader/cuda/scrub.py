@@ -2,9 +2,11 @@
 
 Neither shared nor local memory is cleared between launches, and both can be read before they are written: a kernel
 could keep results there from lap to lap. So small kernels of ours, PTX that the driver compiles, write a pattern over
-both. They are launched cooperatively with as many blocks as fit, and no block ends before all have begun: that way each
-block has a place of its own, and no place is left out. Lines of the L2 that a kernel asked to be evicted last are made
-lines like others, where the architecture knows such a thing (sm_80 and later).
+both; of shared memory also over what is reserved in each block for the system, which a kernel can reach from sm_80 on
+(seen on an H200, it keeps its contents as the rest does). They are launched cooperatively with as many blocks as fit,
+and no block ends before all have begun: that way each block has a place of its own, and no place is left out. Lines of
+the L2 that a kernel asked to be evicted last are made lines like others, where the architecture knows such a thing
+(sm_80 and later).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from grader.cuda.driver import Driver
 
 _BLOCK = 1024
 _FIRST_WITH_PRIORITIES = 80
+_FIRST_WITH_RESERVED = 80
 _LINE = 128
 _PATTERN = 0x7FFADBAD  # a NaN: who forgets to clear a sum does not find it cleared
 
@@ -37,9 +40,24 @@ $done:
     ret;
 """
 
+# The block's own reserved part, which no other memory of the launch covers.
+_RESERVED = """
+    mov.u32 %r11, %tid.x;
+    shl.b32 %r11, %r11, 2;
+    mov.u32 %r12, %reserved_smem_offset_begin;
+    add.u32 %r11, %r11, %r12;
+    mov.u32 %r10, %reserved_smem_offset_cap;
+$more:
+    setp.ge.u32 %p3, %r11, %r10;
+    @%p3 bra $gather;
+    st.volatile.shared.u32 [%r11], %r13;
+    add.u32 %r11, %r11, {stride};
+    bra $more;
+"""
+
 _SCRUB = """
-.version 6.5
-.target sm_75
+.version {version}
+.target sm_{target}
 .address_size 64
 
 .extern .shared .align 16 .b8 all[];
@@ -58,11 +76,13 @@ _SCRUB = """
     mov.u32 %r13, {pattern};
 $next:
     setp.ge.u32 %p3, %r11, %r10;
-    @%p3 bra $gather;
+    @%p3 bra $reserved;
     add.u32 %r14, %r12, %r11;
     st.volatile.shared.u32 [%r14], %r13;
     add.u32 %r11, %r11, {stride};
     bra $next;
+$reserved:
+{reserved}
 $gather:
 {gather}
 }}
@@ -125,9 +145,15 @@ $done:
 """
 
 
-def scrubbing_ptx(frame: int) -> str:
-    """The kernels scrub_shared(bytes) and scrub_local(), which writes `frame` bytes a thread, a multiple of 4."""
-    return _SCRUB.format(pattern=_PATTERN, block=_BLOCK, stride=4 * _BLOCK, frame=frame, gather=_GATHER)
+def scrubbing_ptx(frame: int, target: int) -> str:
+    """The kernels scrub_shared(bytes) and scrub_local(), which writes `frame` bytes a thread, a multiple of 4, for
+    GPUs of compute capability `target` (80 for 8.0).
+    """
+    stride = 4 * _BLOCK
+    facts = {"pattern": _PATTERN, "block": _BLOCK, "stride": stride, "frame": frame, "gather": _GATHER}
+    if target < _FIRST_WITH_RESERVED:
+        return _SCRUB.format(version="6.5", target=75, reserved="", **facts)
+    return _SCRUB.format(version="7.6", target=80, reserved=_RESERVED.format(stride=stride), **facts)
 
 
 def demoting_ptx() -> str:
@@ -144,7 +170,8 @@ class Scrubber:
         self._cooperates = bool(driver.attribute("COOPERATIVE_LAUNCH"))
         self._shared = driver.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         stack = int(driver.call("cuCtxGetLimit", driver.enum("CUlimit", "LIMIT_STACK_SIZE")))
-        self._module = driver.module_of(scrubbing_ptx(-(-(frame + stack) // 16) * 16))
+        target = driver.facts().target
+        self._module = driver.module_of(scrubbing_ptx(-(-(frame + stack) // 16) * 16, target))
         self._scrub_shared = driver.call("cuModuleGetFunction", self._module, b"scrub_shared")
         self._scrub_local = driver.call("cuModuleGetFunction", self._module, b"scrub_local")
         self._arrived, _ = driver.call("cuModuleGetGlobal", self._module, b"arrived")
@@ -152,7 +179,7 @@ class Scrubber:
         driver.call("cuFuncSetAttribute", self._scrub_shared, most, self._shared)
         self._resident = int(driver.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", self._scrub_local, _BLOCK, 0))
         self._demoting: Any = None
-        if driver.facts().target >= _FIRST_WITH_PRIORITIES:
+        if target >= _FIRST_WITH_PRIORITIES:
             self._demoting = driver.module_of(demoting_ptx())
             self._demote = driver.call("cuModuleGetFunction", self._demoting, b"demote")
 

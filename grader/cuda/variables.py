@@ -1,8 +1,9 @@
 """Puts a module's variables back to what its cubin says, so that nothing is kept in them from lap to lap.
 
 A variable is a symbol in one of three sections of the ELF: .nv.global (zeros at first), .nv.global.init and
-.nv.constant3 (whose bytes are in the file). The driver finds it by its name, static ones of a function too; a section
-lies in one piece, which also holds what has no name, as the padding between two variables and the text of a printf.
+.nv.constant3 (whose bytes are in the file). The driver finds it by its name, static ones of a function too. Where a
+section lies in one piece, that is put back whole, with what has no name, as the padding between two variables; some
+drivers give each variable memory of its own (seen on an H200), and then each is put back by itself.
 """
 
 from __future__ import annotations
@@ -26,13 +27,17 @@ _WITHOUT_MEMORY = ("__assertfail", "vprintf")
 
 @dataclass(frozen=True)
 class Section:
-    """Variables that lie together: `symbols` are (name, offset) in the section, `content` its first bytes, None for
-    zeros.
+    """Variables that are filled alike: `symbols` are (name, offset, bytes) in the section, `content` its first bytes,
+    None for zeros.
     """
 
     size: int
     content: bytes | None
-    symbols: tuple[tuple[str, int], ...]
+    symbols: tuple[tuple[str, int, int], ...]
+
+    def content_of(self, offset: int, size: int) -> bytes | None:
+        """The first bytes of a variable in it."""
+        return None if self.content is None else self.content[offset : offset + size]
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def _sections(sections: list[Any], symbols: list[Any]) -> Iterator[Section]:
         if section.name not in _SECTIONS or not section["sh_size"]:
             continue
         named = [
-            (symbol.name, int(symbol["st_value"]))
+            (symbol.name, int(symbol["st_value"]), int(symbol["st_size"]))
             for symbol in symbols
             if symbol["st_shndx"] == number and symbol["st_info"]["type"] == "STT_OBJECT"
         ]
@@ -89,13 +94,11 @@ class Variables:
         self._held: list[tuple[int, Any, int]] = []
         self.found = True
         for section in module.sections:
-            base = self._base(handle, section)
-            if base is None:
-                self.found = False
-            else:
-                content = section.content
-                held = None if content is None else ctypes.create_string_buffer(content, len(content))
-                self._held.append((base, held, section.size))
+            pieces = self._pieces(handle, section)
+            self.found &= pieces is not None
+            for address, content, size in pieces or ():
+                held = None if content is None else ctypes.create_string_buffer(content, size)
+                self._held.append((address, held, size))
 
     def restore(self, stream: Any) -> None:
         """All of them as they were when the module was loaded; in stream order."""
@@ -105,15 +108,32 @@ class Variables:
             else:
                 self._driver.call("cuMemcpyHtoDAsync", base, ctypes.addressof(content), size, stream)
 
-    def _base(self, handle: Any, section: Section) -> int | None:
-        """Where the section begins, if all of its variables that the driver knows say the same."""
-        bases = set()
-        for name, offset in section.symbols:
-            try:
-                address, _ = self._driver.call("cuModuleGetGlobal", handle, name.encode())
-            except DriverError as error:
-                if error.name != "CUDA_ERROR_NOT_FOUND":
-                    raise
-                continue
-            bases.add(int(address) - offset)
-        return bases.pop() if len(bases) == 1 else None
+    def _pieces(self, handle: Any, section: Section) -> list[tuple[int, bytes | None, int]] | None:
+        """(address, content, bytes) of what is to be put back; None where a variable is nowhere to be found."""
+        addresses = [self._address(handle, name) for name, _, _ in section.symbols]
+        bases = {
+            address - offset
+            for address, (_, offset, _) in zip(addresses, section.symbols, strict=True)
+            if address is not None
+        }
+        if len(bases) == 1 and self._is_in_one_piece(base := bases.pop(), section.size):
+            return [(base, section.content, section.size)]
+        pieces = []
+        for address, (_, offset, size) in zip(addresses, section.symbols, strict=True):
+            if address is None:
+                return None
+            pieces.append((address, section.content_of(offset, size), size))
+        return pieces
+
+    def _address(self, handle: Any, name: str) -> int | None:
+        try:
+            address, _ = self._driver.call("cuModuleGetGlobal", handle, name.encode())
+        except DriverError as error:
+            if error.name != "CUDA_ERROR_NOT_FOUND":
+                raise
+            return None
+        return int(address)
+
+    def _is_in_one_piece(self, address: int, size: int) -> bool:
+        first, length = (int(number) for number in self._driver.call("cuMemGetAddressRange", address))
+        return first <= address and address + size <= first + length

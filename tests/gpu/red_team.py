@@ -2,7 +2,9 @@
 
 Three kinds of rows, each with what came of it without the defence, with it, and of the twin:
 
-laps       attacks on timed runs (tests/red_team/laps): one that succeeds takes less than 0.8 of its twin's time
+laps       attacks on timed runs (tests/red_team/laps): one that succeeds takes less than 0.8 of its twin's time. Those
+           on the L2 are shown by a careless harness, as below, since a lap without a flush shows the host at work too:
+           called again and again, one succeeds in less than 0.9 of its twin's time after a flush
 values     attacks on results (tests/red_team/device): replayed twice on fresh inputs and judged by values alone; what
            succeeds without a defence is shown by the tests, on the software GPU
 bare       launches that a careless harness does not see: the entry is called in this process, with the real runtime,
@@ -50,15 +52,20 @@ from tests.red_team.laps import QUICK, WITHOUT, Outcome, defences_without, outco
 LARGE = 1 << 20  # elements of a timed run
 SMALL = 1 << 17  # of one that needs twice as much room behind its result, in the same 2 MiB
 MIDDLE = 1 << 19  # of one that needs as much in a heap of 8 MiB
+FEW_A_BLOCK = 1 << 14  # of one that has a kilobyte a multiprocessor
 WIDE = 1 << 21  # of one that is bound by memory: two inputs of 8 MiB fit into the L2
 BARE_SIZE = 1 << 24  # of a call without a replay, whose launch alone takes as long as some megabytes
 SECONDS = 5.0  # for a replay
 RUNS = 20
+FLUSH_BYTES = 256 << 20
+CALLS_BEFORE = 5
 MOST_HANGS = 2
-FROM_L2 = ("finds_a_warm_l2", "keeps_lines_in_the_l2")
+KEPT_IN_L2 = "keeps_lines_in_the_l2"
+FROM_L2 = ("finds_a_warm_l2", KEPT_IN_L2)
 SIZES = {
     "keeps_answers_behind_its_result": SMALL,
     "finds_old_heap": MIDDLE,
+    "finds_old_reserved_memory": FEW_A_BLOCK,
     **dict.fromkeys(FROM_L2, WIDE),
 }
 # Of its twin's time, at most, where an attack succeeds: the L2 is faster than memory, but not that much.
@@ -125,7 +132,8 @@ class RedTeam:
         files = sorted(path.stem for path in (FOLDER / "laps").glob("*.cu"))
         with ThreadPoolExecutor() as pool:
             alone = pool.map(partial(built_alone, target=self.target), files)
-            for_careless = pool.map(partial(bare_library, work=self.work), BARE)
+            sources = [*(f"device/{name}" for name in BARE), *(f"laps/{name}" for name in FROM_L2)]
+            for_careless = pool.map(partial(bare_library, work=self.work), sources)
             built_together("device", self.target, known_answers())
             for _ in (*alone, *for_careless):
                 pass
@@ -158,13 +166,14 @@ class RedTeam:
 
     def lap_row(self, name: str) -> dict[str, Any]:
         """Without its defences it passes in less time than its twin; with them it gains nothing."""
+        if name in FROM_L2:
+            return self.l2_row(name)
         with self.started.pop(name, None) or Three(name) as three:
             three.wait()
             self.start_after(name)
             twin, off, on = (run.outcome(self.target) for run in three.runs)
         self.hangs = self.hangs + 1 if "endless_loop" in twin.findings else 0
-        share = OF_COLD if name in FROM_L2 else OF_HONEST
-        gains = [outcome.gains(twin.ms, share=share) for outcome in (off, on)]
+        gains = [outcome.gains(twin.ms, share=OF_HONEST) for outcome in (off, on)]
         return {
             "n": SIZES.get(name, LARGE),
             "without": list(WITHOUT[name]),
@@ -173,6 +182,27 @@ class RedTeam:
             "twin": told(twin),
             "succeeds": gains[0],
             "held": not gains[1],
+            "twin_passes": twin.passed,
+        }
+
+    def l2_row(self, name: str) -> dict[str, Any]:
+        """In a careless harness it takes less time than its twin after a flush; in a lap it gains nothing."""
+        with Three(name) as three:
+            three.wait()
+            twin, _, lap = (run.outcome(self.target) for run in three.runs)
+        library, n = self.work / f"{name}.so", SIZES[name]
+        off = called_again(library, name, n, flushed=name == KEPT_IN_L2)
+        on = called_again(library, name, n, flushed=True)
+        cold = called_again(library, f"{name}_twin", n, flushed=True)
+        return {
+            "n": n,
+            "off": told(Outcome((), ms=off)),
+            "on": told(Outcome((), ms=on)),
+            "cold_ms": round(cold, 5),
+            "lap": told(lap),
+            "twin": told(twin),
+            "succeeds": off < OF_COLD * cold,
+            "held": not lap.gains(twin.ms, share=OF_COLD),
             "twin_passes": twin.passed,
         }
 
@@ -258,12 +288,12 @@ class Timed:
 
 
 def bare_library(name: str, work: Path) -> None:
-    """Builds the source with CUDA's own runtime, as anybody does."""
-    library = work / f"{name}.so"
+    """Builds the source, a path without its ending, with CUDA's own runtime, as anybody does."""
+    source = FOLDER / f"{name}.cu"
     nvcc = str(find_toolchain().nvcc)
-    source = str(FOLDER / "device" / f"{name}.cu")
     options = ["-shared", "-Xcompiler=-fPIC", "-arch=native", "-std=c++17", "-cudart=shared", f"-I{FOLDER}"]
-    subprocess.run([nvcc, *options, "-o", str(library), source], check=True, capture_output=True, timeout=120)
+    command = [nvcc, *options, "-o", str(work / f"{source.stem}.so"), str(source)]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
 
 
 def bare(library: Path, entry: str) -> dict[str, Any]:
@@ -287,6 +317,28 @@ def bare(library: Path, entry: str) -> dict[str, Any]:
         times.append(float(start.elapsed_time(stop)))
     called_back = any(counted(called))
     return {"ms": round(median(times), 5), "right": torch.equal(out, a + b), "called_back": called_back}
+
+
+def called_again(library: Path, entry: str, n: int, *, flushed: bool) -> float:
+    """Milliseconds of a call that follows others at once, or after as much has been written as a flush does."""
+    function = ctypes.CDLL(str(library))[entry]
+    a, b, out = (torch.randn(n, device="cuda") for _ in range(3))
+    other = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    words = [ctypes.c_void_p(tensor.data_ptr()) for tensor in (a, b, out)]
+    times = []
+    for _ in range(RUNS):
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+        for _ in range(CALLS_BEFORE):  # the host is ahead of the device then, and no gap is timed
+            function(*words, ctypes.c_int(n), stream)
+        if flushed:
+            other.zero_()
+        start.record()
+        function(*words, ctypes.c_int(n), stream)
+        stop.record()
+        torch.cuda.synchronize()
+        times.append(float(start.elapsed_time(stop)))
+    return median(times)
 
 
 def counted(called: ctypes.CDLL) -> Iterator[int]:

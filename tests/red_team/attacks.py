@@ -139,6 +139,8 @@ ATTACKS = (
     Attack("finds_old_shared_memory", "laps", "finds answers in shared memory",
            "shared memory of every multiprocessor is cleared before every lap", "nothing runs between two laps",
            "uninitialised_read"),
+    Attack("finds_old_reserved_memory", "laps", "finds answers in the shared memory that is reserved in each block",
+           "that is cleared as well before every lap", "shared memory is not cleared", ""),
     Attack("finds_old_local_memory", "laps", "finds answers in local memory",
            "local memory of every thread is cleared before every lap", "it is not", "uninitialised_read"),
     Attack("finds_old_heap", "laps", "finds answers in memory from the kernel's malloc",

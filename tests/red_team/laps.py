@@ -26,6 +26,7 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
     "keeps_answers_behind_its_result": ("poison", "fresh_inputs"),
     "finds_old_allocations": ("poison", "fresh_inputs"),
     "finds_old_shared_memory": BETWEEN,
+    "finds_old_reserved_memory": ("scrubbed_shared", "fresh_inputs"),
     "finds_old_local_memory": ("scrubbed_local", "fresh_inputs"),
     "finds_old_heap": ("refused_memory", "fresh_inputs"),
     "keeps_answers_in_managed_memory": ("refused_memory", "restored_globals", "fresh_inputs"),

@@ -59,6 +59,10 @@ def finds_old_shared_memory(gpu: PretendDriver, a: int, b: int, out: int, n: int
     _marked(gpu, memoryview(gpu.shared)[: 4 * n + 4], a, b, out, n)
 
 
+def finds_old_reserved_memory(gpu: PretendDriver, a: int, b: int, out: int, n: int) -> None:
+    _marked(gpu, memoryview(gpu.reserved)[: 4 * n + 4], a, b, out, n)
+
+
 def finds_old_local_memory(gpu: PretendDriver, a: int, b: int, out: int, n: int) -> None:
     _marked(gpu, memoryview(gpu.local)[: 4 * n + 4], a, b, out, n)
 
@@ -120,6 +124,7 @@ _ATTACKS: tuple[Callable[..., None], ...] = (
     keeps_answers_in_its_inputs,
     keeps_answers_behind_its_result,
     finds_old_shared_memory,
+    finds_old_reserved_memory,
     finds_old_local_memory,
     finds_old_heap,
     keeps_answers_in_managed_memory,
