@@ -46,5 +46,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     mathml.set_up(app)
     app.add_lexer("verdict", VerdictLexer)
     app.add_config_value("left_out", frozenset(), "", types=frozenset({frozenset}))
+    app.add_config_value("made_by", "", "html", types=frozenset({str}))  # another one, and every page is made again
     app.add_post_transform(LeftOutLinks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _APPLY = "&ApplyFunction;"  # known to HTML, not to XML
+_ROWS = '<mtable class="ams-align">'  # of `aligned`, whose fractions should be as large as those outside it
+_LARGE_ROWS = '<mtable class="ams-align" displaystyle="true">'
 
 
 def set_up(app: Sphinx) -> None:
@@ -25,7 +27,7 @@ def set_up(app: Sphinx) -> None:
 def mathml(tex: str, *, block: bool) -> str:
     """A formula in LaTeX as an element of MathML; raises MathError for what is not known."""
     made: str = tex2mathml(tex, as_block=block)
-    return made.replace(_APPLY, "&#x2061;")
+    return made.replace(_APPLY, "&#x2061;").replace(_ROWS, _LARGE_ROWS)
 
 
 def _inline(translator: HTML5Translator, node: nodes.math) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from grader import __version__
+from grader.cache import content_key
 from grader.publish.settings import Settings
 
 _EXTENSIONS = ("myst_parser", "sphinx_design", "sphinx_copybutton", "grader.publish.extension")
@@ -22,10 +24,12 @@ def configuration(settings: Settings, styles: Sequence[Path], left_out: Collecti
         "project": settings.title,
         "author": settings.author,
         "copyright": settings.author,
+        "version": __version__,
         "language": settings.language,
         "extensions": list(_EXTENSIONS),
         "nitpicky": True,
         "left_out": frozenset(left_out),
+        "made_by": content_key(*(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))),
         "highlight_language": "none",
         "myst_enable_extensions": ["colon_fence", "deflist", "dollarmath", "attrs_inline", "smartquotes"],
         "myst_update_mathjax": False,
