@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,11 +17,9 @@ from grader.cli.target import write_text
 from grader.explain import sentence
 
 if TYPE_CHECKING:
-    from grader.leaderboard.ranking import PartBoards
-    from grader.leaderboard.store import Kept, Leaderboard
+    from grader.leaderboard.store import Leaderboard
 
 NOT_TAKEN = 1
-_LARGEST_FILE = 256 << 20  # bytes
 
 
 def leaderboard(
@@ -92,13 +90,17 @@ def _show(board: Leaderboard, catalog: Catalog, text: str | None, html: str | No
         return
     from rich.console import Console
 
+    from grader.identity import statement_hash
+    from grader.leaderboard.boards import known_parts
+    from grader.leaderboard.ranking import part_boards
     from grader.leaderboard.table import print_overview, print_part
 
     console = Console(highlight=False)
     if len(chosen) == 1:
         located = chosen[0]
-        print_part(console, located, _boards(located, board.entries(located.puzzle.name, located.part.name)))
-    elif known := list(_known(board, chosen)):
+        results = board.entries(located.puzzle.name, located.part.name)
+        print_part(console, located, part_boards(results, statement_hash(located)))
+    elif known := list(known_parts(board.entries(), chosen)):
         print_overview(console, known)
     elif not quiet:
         typer.echo(_say("empty"))
@@ -112,28 +114,12 @@ def _chosen(catalog: Catalog, text: str | None) -> Sequence[Located]:
     return puzzle.parts if located is None else [located]
 
 
-def _known(board: Leaderboard, chosen: Sequence[Located]) -> Iterator[tuple[Located, PartBoards]]:
-    """The parts that there are results of."""
-    results: dict[tuple[str, str], list[Kept]] = {}
-    for kept in board.entries():
-        results.setdefault((kept.entry.puzzle, kept.entry.part), []).append(kept)
-    for located in chosen:
-        if found := results.get((located.puzzle.name, located.part.name)):
-            yield located, _boards(located, found)
-
-
-def _boards(located: Located, results: Sequence[Kept]) -> PartBoards:
-    from grader.identity import statement_hash
-    from grader.leaderboard.ranking import part_boards
-
-    return part_boards(results, statement_hash(located))
-
-
 def _write_pages(board: Leaderboard, chosen: Sequence[Located], folder: str) -> None:
+    from grader.leaderboard.boards import known_parts
     from grader.leaderboard.pages import write_pages
 
     try:
-        index = write_pages(Path(folder), list(_known(board, chosen)))
+        index = write_pages(Path(folder), list(known_parts(board.entries(), chosen)))
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {error.strerror or error}.") from None
     typer.echo(_say("pages", path=index))
@@ -160,11 +146,12 @@ def _export(board: Leaderboard, file: str, *, sources: bool, yes: bool) -> None:
 
 def _import(board: Leaderboard, catalog: Catalog, files: Sequence[str]) -> None:
     from grader.leaderboard.admission import admitted
+    from grader.leaderboard.boards import results_in
 
     if board.path is None:
         raise UsageError("Results cannot be kept here; set GRADER_DATA to a folder of your own.")
     refused = False
-    for file, results in [(file, _results_in(file)) for file in files]:
+    for file, results in [(file, results_in(file)) for file in files]:
         with progress_line() as tell:
             taken, reasons = admitted(results, catalog, tell)
         try:
@@ -176,27 +163,6 @@ def _import(board: Leaderboard, catalog: Catalog, files: Sequence[str]) -> None:
         typer.echo(_say("taken", file=file, new=new, known=len(taken) - new))
         refused |= bool(reasons)
     raise typer.Exit(NOT_TAKEN if refused else 0)
-
-
-def _results_in(file: str) -> list[object]:
-    from grader.leaderboard.entry import read_results
-    from grader.leaderboard.fields import EntryRefused
-
-    path = Path(file)
-    try:
-        if path.is_dir():
-            raise UsageError(f"{file} is a folder; name the file in it.")
-        if not path.is_file():
-            raise UsageError(f"There is no file {file}.")
-        if path.stat().st_size > _LARGEST_FILE:
-            raise UsageError(f"{file} is larger than {_LARGEST_FILE >> 20} MiB, and no results of one class.")
-        return read_results(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror or error}.") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{file} is no text in UTF-8.") from None
-    except EntryRefused as refused:
-        raise UsageError(f"{file} holds no results. {refused}") from None
 
 
 def _say(key: str, **facts: object) -> str:

@@ -46,10 +46,14 @@ class Standing:
         return (*(-self.medals[medal] for medal in MEDALS), -self.firsts)
 
 
-def write_pages(folder: Path, parts: Sequence[tuple[Located, PartBoards]]) -> Path:
-    """Writes `index.html` and a page for each part; the path of the index. Raises OSError."""
+def write_pages(folder: Path, parts: Sequence[tuple[Located, PartBoards]], home: str | None = None) -> Path:
+    """Writes `index.html` and a page for each part; the path of the index. Raises OSError.
+
+    `home` is the address of a page outside, to which each leads back.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     environment = _environment()
+    environment.globals["home"] = home
     index = folder / "index.html"
     index.write_text(environment.get_template("index.html").render(_index(parts)), encoding="utf-8")
     for number, (located, boards) in enumerate(parts):
