@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,8 +48,8 @@ def build(
     chosen = _settings(catalog, settings, only)
     folder = Path(out) if out is not None else catalog.root / "build" / "book"
     with progress_line() as tell:
-        built = build_site(chosen, catalog, folder, epub=epub and not only, tell=tell)
-    for warning in (*built.warnings, *built.open_links):
+        built = build_site(chosen, catalog, folder, _helps(), epub=epub and not only, tell=tell)
+    for warning in (*built.warnings, *built.notes):
         typer.echo(warning, err=True)
     if built.warnings:
         raise typer.Exit(_FAILED)
@@ -62,3 +63,10 @@ def _settings(catalog: Catalog, path: str | None, only: list[str] | None) -> Set
 
     settings = read_settings(Path(path) if path is not None else catalog.root / "book" / "book.toml", catalog)
     return choose(settings, only) if only else settings
+
+
+def _helps() -> Mapping[str, str]:
+    from grader.cli import app
+    from grader.cli.manual import help_texts
+
+    return help_texts(app)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.catalog import Catalog, UsageError
@@ -18,7 +18,8 @@ class Book:
     """An edition while it is rendered.
 
     `root` is the course's folder and `folder` the book's own; `phrases` are the few words that functions print into a
-    page, in `language`. What lies in `build`/traces becomes part of the site: a chapter finds it at `../traces/`.
+    page, in `language`; `helps` is the help of each command by its words ("author new"). What lies in `build`/traces
+    becomes part of the site: a chapter finds it at `../traces/`.
     """
 
     root: Path
@@ -27,3 +28,4 @@ class Book:
     catalog: Catalog
     phrases: Mapping[str, str]
     build: Path
+    helps: Mapping[str, str] = field(default_factory=dict)

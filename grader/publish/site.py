@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.catalog import Catalog
-from grader.publish import style
+from grader.publish import frame, style
+from grader.publish.boards import Known, read_boards, write_boards
 from grader.publish.chapters import Page, render, shown
 from grader.publish.context import Book, BookError
 from grader.publish.settings import Settings, refuse_missing
 from grader.publish.sphinx import configuration, file_name, run_sphinx
 
+Tell = Callable[[str], None]
 _TEMPLATE = ".md.j2"
 _LABEL = re.compile(r"^\(([^()\s]+)\)=\s*$", re.MULTILINE)
 _UNKNOWN_LINK = "[myst.xref_missing]"
@@ -27,13 +29,13 @@ _PLACE = re.compile(r"^(?P<file>/.+?\.md):(?P<line>\d+)?:? ?(?P<words>.*)$")
 class Built:
     """What a build left: the first page, the EPUB where one was asked for, and the warnings, which are errors.
 
-    `open_links` are those of an excerpt that lead out of it, to where nothing was found.
+    `notes` are what does not spoil it: links of an excerpt that lead out of it, results that no board takes.
     """
 
     index: Path
     epub: Path | None
     warnings: tuple[str, ...]
-    open_links: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -71,22 +73,37 @@ class Folders:
         return self.out / "traces"
 
 
-def build(settings: Settings, catalog: Catalog, out: Path, *, epub: bool, tell: Callable[[str], None]) -> Built:
-    """Builds the site into `out`/html and the EPUB into `out`/epub. Raises BookError for a mistake in a page."""
+def build(
+    settings: Settings,
+    catalog: Catalog,
+    out: Path,
+    helps: Mapping[str, str],
+    *,
+    epub: bool,
+    tell: Tell,
+) -> Built:
+    """Builds the site into `out`/html and the EPUB into `out`/epub. Raises BookError for a mistake in a page.
+
+    `helps` is the help of each command; `tell` hears what is being made.
+    """
     refuse_missing(settings)
     folders = Folders(out.resolve())
-    book = Book(catalog.root, settings.folder, settings.language, catalog, _phrases(settings), folders.out)
-    pages = dict(_rendered(settings, book, tell))
-    _write_sources(folders.source, pages)
+    book = Book(catalog.root, settings.folder, settings.language, catalog, _phrases(settings), folders.out, helps)
+    known, refused = read_boards(settings, catalog, tell)
+    pages = dict(_rendered(settings, book, known, tell))
+    if _write_sources(folders.source, pages):
+        shutil.rmtree(folders.html, ignore_errors=True)
     style.write(folders.static)
     values = configuration(settings, [settings.folder / "static", folders.static], _left_out(settings, pages))
     tell("the site")
     warnings = run_sphinx("html", folders.source, folders.html, folders.doctrees, values)
+    write_boards(folders.html, known)
     if folders.traces.is_dir():
         shutil.copytree(folders.traces, folders.html / "traces", dirs_exist_ok=True)
     file = None
     if epub and not warnings:
         tell("the EPUB")
+        shutil.rmtree(folders.xhtml, ignore_errors=True)  # all that lies there is packed
         warnings = run_sphinx("epub", folders.source, folders.xhtml, folders.doctrees, values)
         folders.epub.mkdir(parents=True, exist_ok=True)
         file = folders.epub / f"{file_name(settings.title)}.epub"
@@ -95,7 +112,8 @@ def build(settings: Settings, catalog: Catalog, out: Path, *, epub: bool, tell: 
         shutil.rmtree(folders.doctrees, ignore_errors=True)  # or Sphinx would not say them again
     told = [_of_template(line, folders.source, pages) for line in warnings]
     links = [line for line in told if settings.is_excerpt and _UNKNOWN_LINK in line]
-    return Built(folders.html / "index.html", file, tuple(line for line in told if line not in links), tuple(links))
+    left = tuple(line for line in told if line not in links)
+    return Built(folders.html / "index.html", file, left, (*links, *refused))
 
 
 def _phrases(settings: Settings) -> Mapping[str, str]:
@@ -109,15 +127,14 @@ def _phrases(settings: Settings) -> Mapping[str, str]:
 # ---- pages ----
 
 
-def _rendered(settings: Settings, book: Book, tell: Callable[[str], None]) -> Iterator[tuple[str, Page]]:
+def _rendered(settings: Settings, book: Book, known: Known, tell: Tell) -> Iterator[tuple[str, Page]]:
     """The edition's pages by the name of their document, "chapters/puzzle-03"."""
-    from grader.publish import frame
-
+    around = frame.functions(settings, book, known)
     for template in _templates(settings):
         name = template.relative_to(settings.texts).as_posix().removesuffix(_TEMPLATE)
         tell(name)
         functions, filters = _calls(book, template.name.removesuffix(_TEMPLATE))
-        yield name, render(template, {**functions, **frame.functions(settings)}, filters)
+        yield name, render(template, {**functions, **around}, filters)
 
 
 def _templates(settings: Settings) -> list[Path]:
@@ -145,16 +162,18 @@ def _left_out(settings: Settings, pages: Mapping[str, Page]) -> set[str]:
     return set(others).union(*labels)
 
 
-def _write_sources(folder: Path, pages: Mapping[str, Page]) -> None:
-    """Writes what has changed, so that Sphinx reads no more than that, and removes what is no longer there."""
-    for path in folder.rglob("*.md"):
-        if path.relative_to(folder).with_suffix("").as_posix() not in pages:
-            path.unlink()
+def _write_sources(folder: Path, pages: Mapping[str, Page]) -> bool:
+    """Writes what has changed, so that Sphinx reads no more than that; whether a page of last time is gone."""
+    written = [path for path in folder.rglob("*.md")]
+    gone = [path for path in written if path.relative_to(folder).with_suffix("").as_posix() not in pages]
+    for path in gone:
+        path.unlink()
     for name, page in pages.items():
         path = folder / f"{name}.md"
         if not path.is_file() or path.read_text(encoding="utf-8") != page.text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(page.text, encoding="utf-8")
+    return bool(gone)
 
 
 def _of_template(warning: str, source: Path, pages: Mapping[str, Page]) -> str:

@@ -31,6 +31,7 @@ def configuration(settings: Settings, styles: Sequence[Path], left_out: Collecti
         "left_out": frozenset(left_out),
         "made_by": content_key(*(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))),
         "highlight_language": "none",
+        "suppress_warnings": ["misc.highlighting_failure"],  # an example may say … for what it leaves out
         "myst_enable_extensions": ["colon_fence", "deflist", "dollarmath", "attrs_inline", "smartquotes"],
         "myst_update_mathjax": False,
         "myst_heading_anchors": 3,
