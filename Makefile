@@ -6,7 +6,7 @@ SEED ?= 1
 BIN := .venv/bin
 CXX_SOURCES = $(shell find grader puzzles solutions tests -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo test thorough fuzz lint format bench gpu clean
+.PHONY: help setup demo book test thorough fuzz lint format bench gpu clean
 
 help:           ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -16,6 +16,9 @@ setup:          ## make .venv (TORCH_INDEX=url chooses PyTorch's build, PYTHON=p
 
 demo: setup     ## grade puzzle 1 twice: the untouched skeletons, then the solutions
 	@$(BIN)/python tests/demo.py
+
+book: setup     ## the book as a site, which needs no server, and as an EPUB: build/book
+	@$(BIN)/grader book build
 
 test: setup     ## all tests, on all cores (up to 8)
 	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal

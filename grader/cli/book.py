@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.catalog import load_catalog
+from grader.catalog import Catalog, UsageError, load_catalog
 from grader.cli.progress_line import progress_line
+from grader.explain import sentence
 
 if TYPE_CHECKING:
-    from grader.catalog import Catalog
-    from grader.publish.settings import Settings
+    pass
 
 _FAILED = 1
+_PORT = 8000
 
 book = typer.Typer(
-    help="The book of the course: build it, look at it while you write.", no_args_is_help=True, rich_markup_mode=None
+    help="The book of the course: build it, and look at it while you write.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 SettingsOption = Annotated[
@@ -26,7 +29,7 @@ SettingsOption = Annotated[
 ]
 OnlyOption = Annotated[
     list[str] | None,
-    typer.Option("--only", metavar="CHAPTER", help="This chapter and the front page alone; may be given again."),
+    typer.Option("--only", metavar="CHAPTER", help="This chapter, and the pages around; may be given again."),
 ]
 OutOption = Annotated[str | None, typer.Option("--out", metavar="DIR", help="By default build/book.")]
 
@@ -40,29 +43,78 @@ def build(
 ) -> None:
     """Build the book: a site in DIR/html, which needs no server, and an EPUB in DIR/epub.
 
-    Exit code: 0 built; 1 built with warnings, which are errors; 2 bad usage, or a mistake in the settings or a chapter.
+    With --only there is no EPUB, and links to other chapters are words alone. Exit code: 0 built; 1 there were
+    warnings, which are errors; 2 bad usage, or a mistake in the settings or in a chapter.
     """
-    from grader.publish.site import build as build_site
+    catalog = load_catalog()
+    if not _build(catalog, _folder(catalog, out), settings, only, epub=epub and not only):
+        raise typer.Exit(_FAILED)
+
+
+@book.command("serve")
+def serve(
+    out: OutOption = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for a free one.")] = _PORT,
+    settings: SettingsOption = None,
+    only: OnlyOption = None,
+) -> None:
+    """Build the site, serve it to this machine, and build it again whenever a file changes.
+
+    Ctrl-C ends it.
+    """
+    from grader.publish.serve import rebuild_on_change, served
 
     catalog = load_catalog()
-    chosen = _settings(catalog, settings, only)
-    folder = Path(out) if out is not None else catalog.root / "build" / "book"
-    with progress_line() as tell:
-        built = build_site(chosen, catalog, folder, _helps(), epub=epub and not only, tell=tell)
-    for warning in (*built.warnings, *built.notes):
-        typer.echo(warning, err=True)
-    if built.warnings:
-        raise typer.Exit(_FAILED)
-    for path in (built.index, built.epub):
-        if path is not None:
-            typer.echo(path)
+    folder = _folder(catalog, out)
+
+    def again() -> None:
+        try:
+            _build(load_catalog(), folder, settings, only, epub=False)
+        except UsageError as error:
+            typer.echo(f"grader: {error}", err=True)
+
+    again()
+    try:
+        with served(folder / "html", port) as address:
+            typer.echo(_say("served", address=address))
+            rebuild_on_change([path for path in _sources(catalog, settings) if path.exists()], folder, again)
+    except OSError as error:
+        raise UsageError(f"Port {port} cannot be had: {error.strerror or error}; --port 0 takes a free one.") from None
 
 
-def _settings(catalog: Catalog, path: str | None, only: list[str] | None) -> Settings:
+def _build(catalog: Catalog, folder: Path, path: str | None, only: list[str] | None, *, epub: bool) -> bool:
+    """Builds once and tells how it went; whether there was no warning."""
     from grader.publish.settings import choose, read_settings
+    from grader.publish.site import build as build_site
 
-    settings = read_settings(Path(path) if path is not None else catalog.root / "book" / "book.toml", catalog)
-    return choose(settings, only) if only else settings
+    settings = read_settings(_settings_path(catalog, path), catalog)
+    chosen = choose(settings, only) if only else settings
+    with progress_line() as tell:
+        built = build_site(chosen, catalog, folder, _helps(), epub=epub, tell=tell)
+    for line in (*built.warnings, *built.notes):
+        typer.echo(line, err=True)
+    if built.warnings:
+        count = len(built.warnings)
+        typer.echo(_say("failed_one" if count == 1 else "failed_many", count=count), err=True)
+        return False
+    for made in (built.index, built.epub):
+        if made is not None:
+            typer.echo(_say("built", path=made))
+    return True
+
+
+def _folder(catalog: Catalog, out: str | None) -> Path:
+    return Path(out) if out is not None else catalog.root / "build" / "book"
+
+
+def _settings_path(catalog: Catalog, path: str | None) -> Path:
+    return Path(path) if path is not None else catalog.root / "book" / "book.toml"
+
+
+def _sources(catalog: Catalog, settings: str | None) -> list[Path]:
+    """What a page can come from."""
+    root = catalog.root
+    return [_settings_path(catalog, settings).parent, *(root / name for name in ("puzzles", "solutions", "results"))]
 
 
 def _helps() -> Mapping[str, str]:
@@ -70,3 +122,7 @@ def _helps() -> Mapping[str, str]:
     from grader.cli.manual import help_texts
 
     return help_texts(app)
+
+
+def _say(key: str, **facts: object) -> str:
+    return sentence("book", key, facts=facts)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.catalog import Catalog
-from grader.publish import frame, style
+from grader.publish import calls, frame, style
 from grader.publish.boards import Known, read_boards, write_boards
 from grader.publish.chapters import Page, render, shown
 from grader.publish.context import Book, BookError
@@ -129,11 +129,11 @@ def _phrases(settings: Settings) -> Mapping[str, str]:
 
 def _rendered(settings: Settings, book: Book, known: Known, tell: Tell) -> Iterator[tuple[str, Page]]:
     """The edition's pages by the name of their document, "chapters/puzzle-03"."""
-    around = frame.functions(settings, book, known)
+    around, filters = frame.functions(settings, book, known), calls.filters()
     for template in _templates(settings):
         name = template.relative_to(settings.texts).as_posix().removesuffix(_TEMPLATE)
         tell(name)
-        functions, filters = _calls(book, template.name.removesuffix(_TEMPLATE))
+        functions = calls.functions(book, template.name.removesuffix(_TEMPLATE))
         yield name, render(template, {**functions, **around}, filters)
 
 
@@ -141,18 +141,6 @@ def _templates(settings: Settings) -> list[Path]:
     """Front page and reference, and the chapters that the settings choose."""
     around = [path for path in sorted(settings.texts.rglob(f"*{_TEMPLATE}")) if path.parent.name != "chapters"]
     return around + [settings.source(name) for name in settings.chapters]
-
-
-def _calls(book: Book, chapter: str) -> tuple[Mapping[str, Callable[..., object]], Mapping[str, Callable[..., object]]]:
-    """What a chapter can call, and its filters."""
-    from importlib.util import find_spec
-
-    if find_spec("grader.publish.calls") is None:
-        return {}, {}
-    from importlib import import_module
-
-    calls = import_module("grader.publish.calls")
-    return calls.functions(book, chapter), calls.filters()
 
 
 def _left_out(settings: Settings, pages: Mapping[str, Page]) -> set[str]:
@@ -164,8 +152,9 @@ def _left_out(settings: Settings, pages: Mapping[str, Page]) -> set[str]:
 
 def _write_sources(folder: Path, pages: Mapping[str, Page]) -> bool:
     """Writes what has changed, so that Sphinx reads no more than that; whether a page of last time is gone."""
-    written = [path for path in folder.rglob("*.md")]
-    gone = [path for path in written if path.relative_to(folder).with_suffix("").as_posix() not in pages]
+    gone = [
+        path for path in list(folder.rglob("*.md")) if path.relative_to(folder).with_suffix("").as_posix() not in pages
+    ]
     for path in gone:
         path.unlink()
     for name, page in pages.items():
