@@ -22,5 +22,5 @@ def _texts(command: Any, name: str, parent: Any = None) -> Iterator[tuple[str, s
         if commands is None:
             yield context.command_path.removeprefix("grader "), context.get_help()
             return
-        for word in sorted(commands):
-            yield from _texts(commands[word], word, context)
+        for word, one in commands.items():
+            yield from _texts(one, word, context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _APPLY = "&ApplyFunction;"  # known to HTML, not to XML
+_LARGE = re.compile(r"\\([bB]igg?)(?![a-zA-Z])")  # docutils knows \bigl and its like alone
 _ROWS = '<mtable class="ams-align">'  # of `aligned`, whose fractions should be as large as those outside it
 _LARGE_ROWS = '<mtable class="ams-align" displaystyle="true">'
 
@@ -26,7 +28,7 @@ def set_up(app: Sphinx) -> None:
 
 def mathml(tex: str, *, block: bool) -> str:
     """A formula in LaTeX as an element of MathML; raises MathError for what is not known."""
-    made: str = tex2mathml(tex, as_block=block)
+    made: str = tex2mathml(_LARGE.sub(r"\\\1l", tex), as_block=block)
     return made.replace(_APPLY, "&#x2061;").replace(_ROWS, _LARGE_ROWS)
 
 

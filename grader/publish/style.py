@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from grader.publish import sketch
 from grader.trace.svg import STYLE
 
 _DARK = re.compile(r"@media \(prefers-color-scheme: dark\) \{\n(?P<rules>.*?)\n\}\n", re.DOTALL)
@@ -20,10 +21,10 @@ def write(folder: Path) -> None:
 
 
 def trace_style() -> str:
-    """The style of `grader.trace.svg`, dark where the reader's system is and where the reader chose it."""
+    """The styles of traces and of sketches, dark where the reader's system is and where the reader chose it."""
     dark = _DARK.search(STYLE)
     assert dark is not None
     rules = dark["rules"]
     chosen = rules.replace(".trace", 'body[data-theme="dark"] .trace')
     by_system = rules.replace(".trace", 'body[data-theme="auto"] .trace')
-    return _DARK.sub("", STYLE) + f"{chosen}\n@media (prefers-color-scheme: dark) {{\n{by_system}\n}}\n"
+    return _DARK.sub("", STYLE) + f"{chosen}\n@media (prefers-color-scheme: dark) {{\n{by_system}\n}}\n{sketch.STYLE}"
