@@ -1,4 +1,4 @@
-"""What the book adds to Sphinx: formulas as MathML, verdicts in colour, links to chapters that are left out."""
+"""What the book adds to Sphinx: MathML, colours of verdicts, links to what is left out, tabs where there are none."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx_design.shared import is_component
 
 from grader.publish import mathml
 from grader.publish.lexer import VerdictLexer
@@ -34,6 +35,25 @@ class LeftOutLinks(SphinxPostTransform):
                 node.replace_self(words)
 
 
+class TabsBelowEachOther(SphinxPostTransform):
+    """In an EPUB there are no tabs: what would lie behind each stands below its name."""
+
+    default_priority = 190  # sphinx-design makes its tabs at 200
+
+    def run(self, **_kwargs: Any) -> None:
+        if self.app.builder.name != "epub":
+            return
+        for tabs in list(self.document.findall(lambda node: is_component(node, "tab-set"))):
+            tabs.replace_self([child for item in tabs.children for child in self._below(item)])
+
+    def _below(self, item: nodes.Element) -> list[nodes.Node]:
+        if not is_component(item, "tab-item"):
+            return [item]
+        label, content = item.children
+        name = nodes.paragraph("", "", *label.children, classes=["sd-tab-label"])
+        return [name, *content.children]
+
+
 def _target(node: addnodes.pending_xref) -> str:
     """Of a link to a document its path without a suffix, of one to a label its name."""
     path, _, label = str(node["reftarget"]).partition("#")
@@ -48,4 +68,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("left_out", frozenset(), "", types=frozenset({frozenset}))
     app.add_config_value("made_by", "", "html", types=frozenset({str}))  # another one, and every page is made again
     app.add_post_transform(LeftOutLinks)
+    app.add_post_transform(TabsBelowEachOther)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

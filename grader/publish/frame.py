@@ -40,7 +40,7 @@ class BoardLink:
 
 
 def functions(
-    settings: Settings, book: Book, known: Sequence[tuple[Located, PartBoards]]
+    settings: Settings, book: Book, known: Sequence[tuple[Located, PartBoards]] = ()
 ) -> Mapping[str, Callable[..., object]]:
     """What the front page and the pages of reference can call, and `help` of every chapter."""
     return {

@@ -15,6 +15,7 @@ from grader.publish import calls, frame, style
 from grader.publish.boards import Known, read_boards, write_boards
 from grader.publish.chapters import Page, render, shown
 from grader.publish.context import Book, BookError
+from grader.publish.epub import finish
 from grader.publish.settings import Settings, refuse_missing
 from grader.publish.sphinx import configuration, file_name, run_sphinx
 
@@ -105,9 +106,8 @@ def build(
         tell("the EPUB")
         shutil.rmtree(folders.xhtml, ignore_errors=True)  # all that lies there is packed
         warnings = run_sphinx("epub", folders.source, folders.xhtml, folders.doctrees, values)
-        folders.epub.mkdir(parents=True, exist_ok=True)
         file = folders.epub / f"{file_name(settings.title)}.epub"
-        shutil.copyfile(folders.xhtml / file.name, file)
+        finish(folders.xhtml / file.name, file)
     if warnings:
         shutil.rmtree(folders.doctrees, ignore_errors=True)  # or Sphinx would not say them again
     told = [_of_template(line, folders.source, pages) for line in warnings]

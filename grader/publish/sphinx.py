@@ -15,6 +15,7 @@ from grader.publish.settings import Settings
 
 _EXTENSIONS = ("myst_parser", "sphinx_design", "sphinx_copybutton", "grader.publish.extension")
 _STYLES = ("trace.css", "book.css")
+_OF_THE_SITE = ("check-solid.svg", "copy-button.svg", "copybutton.css", "file.png", "minus.png", "plus.png")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -63,10 +64,16 @@ def _html(settings: Settings, styles: Sequence[Path]) -> dict[str, Any]:
 def _epub(settings: Settings) -> dict[str, Any]:
     return {
         "epub_title": settings.title,
+        "epub_description": settings.title,
+        "epub_identifier": f"urn:{file_name(settings.title)}:{settings.language}",
+        "epub_scheme": "URN",
+        "epub_uid": "book",
+        "epub_contributor": settings.author,
         "epub_author": settings.author,
         "epub_publisher": settings.author,
         "epub_basename": file_name(settings.title),
-        "epub_css_files": list(_STYLES),
+        "epub_css_files": ["ebook.css", *_STYLES],
+        "epub_exclude_files": [f"_static/{name}" for name in _OF_THE_SITE],
         "epub_show_urls": "no",
         "epub_use_index": False,
     }
