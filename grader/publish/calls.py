@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from grader.catalog import UsageError
-from grader.publish import charts, numbers, regions
+from grader.publish import charts, numbers, regions, verdicts
 from grader.publish.context import BookError
 
 if TYPE_CHECKING:
@@ -24,13 +24,19 @@ def functions(book: Book, chapter: str) -> Functions:
         **regions.functions(book),
         **numbers.functions(book),
         **charts.functions(book, chapter),
+        **verdicts.functions(book),
     }
-    return {name: _telling(name, function) for name, function in found.items()}
+    return telling(found)
 
 
 def filters() -> Functions:
     """What can stand behind a value and a bar."""
-    return {name: _telling(name, function) for name, function in numbers.filters().items()}
+    return telling(numbers.filters())
+
+
+def telling(functions: Mapping[str, Callable[..., object]]) -> Functions:
+    """The same functions, whose errors are BookErrors that begin with the call."""
+    return {name: _telling(name, function) for name, function in functions.items()}
 
 
 def told(name: str, positional: tuple[object, ...], named: Mapping[str, object]) -> str:
@@ -46,7 +52,6 @@ def _short(value: object) -> str:
 
 
 def _telling(name: str, function: Callable[..., object]) -> Callable[..., object]:
-    """The same function, whose errors begin with the call."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)

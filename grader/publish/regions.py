@@ -71,10 +71,11 @@ def functions(book: Book) -> dict[str, Callable[..., object]]:
     }
 
 
-def shown(source: Source, spans: Sequence[Span], highlight: str | None = None) -> str:
+def shown(source: Source, spans: Sequence[Span], highlight: str | None = None, lines: Sequence[int] = ()) -> str:
     """These lines as a block that names its file; where lines are left out between them, it says so.
 
-    Lines that contain `highlight` stand out; raises `UsageError` where there is none.
+    Lines that contain `highlight` stand out, and of one span those whose numbers are in `lines`; raises `UsageError`
+    where there is no line to highlight.
     """
     pieces = joined(spans)
     if all(not source[piece].strip() for piece in pieces):
@@ -85,6 +86,7 @@ def shown(source: Source, spans: Sequence[Span], highlight: str | None = None) -
     marked = [number for number, line in enumerate(text.splitlines(), 1) if highlight and highlight in line]
     if highlight and not marked:
         raise UsageError(f"{source.path} has no line with {highlight!r} there.")
+    marked += [number - first + 1 for number in lines] if first is not None else []
     return code(text, source.language, caption=source.path, first_line=first, marked=marked, class_="listing")
 
 

@@ -1,0 +1,58 @@
+"""What chapters ask for, found by rendering them with functions that note each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grader.publish import calls, verdicts
+from grader.publish.chapters import render
+
+if TYPE_CHECKING:
+    from grader.publish.context import Book
+    from grader.publish.requests import Request
+    from grader.publish.settings import Settings
+
+# What draws, or runs the software GPU: left out, since what a chapter asks for does not depend on it.
+_SLOW = ("trace", "trace_page", "counters", "count")
+
+
+@dataclass
+class Asked:
+    """The calls of a chapter as (function, positional, named), its requests for verdicts, and its page as rendered."""
+
+    chapter: str
+    calls: list[tuple[str, tuple[object, ...], dict[str, object]]] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    text: str = ""
+
+
+def asked_for(book: Book, settings: Settings, chapters: Sequence[str]) -> list[Asked]:
+    """What each chapter asks for; verdicts are empty in its text. Raises BookError for a mistake in a chapter."""
+    return [_asked(book, settings, chapter) for chapter in chapters]
+
+
+def _asked(book: Book, settings: Settings, chapter: str) -> Asked:
+    from grader.publish import frame
+
+    asked = Asked(chapter)
+
+    def note_request(request: Request) -> str:
+        asked.requests.append(request)
+        return ""
+
+    given = {**calls.functions(book, chapter), **calls.telling(verdicts.functions(book, note_request))}
+    given |= {name: lambda *_positional, **_named: "" for name in _SLOW}
+    noting = {name: _noting(asked, name, function) for name, function in given.items()}
+    page = render(settings.source(chapter), {**noting, **frame.functions(settings)}, calls.filters())
+    asked.text = page.text
+    return asked
+
+
+def _noting(asked: Asked, name: str, function: Callable[..., object]) -> Callable[..., object]:
+    def called(*positional: object, **named: object) -> object:
+        asked.calls.append((name, positional, named))
+        return function(*positional, **named)
+
+    return called
