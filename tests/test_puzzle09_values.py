@@ -14,7 +14,7 @@ import torch
 
 from grader.build import Build, build
 from grader.catalog import Located, UsageError, load_catalog
-from grader.cli.target import chosen_cases
+from grader.chosen_cases import chosen_cases
 from grader.compare import compare
 from grader.explain.names import kernel_name
 from grader.facts import launch_facts

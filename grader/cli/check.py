@@ -13,6 +13,7 @@ import typer
 from grader.cache import cache_root
 from grader.catalog import Located, LocatedPuzzle, load_catalog
 from grader.check import Options, Submission, check_part
+from grader.chosen_cases import chosen_cases
 from grader.cli.options import (
     CaseOption,
     FileOption,
@@ -24,7 +25,7 @@ from grader.cli.options import (
     new_seed,
 )
 from grader.cli.progress_line import progress_line
-from grader.cli.target import chosen_cases, file_submission, own_submission, refuse_both, solution_submission
+from grader.cli.target import file_submission, own_submission, refuse_both, solution_submission
 from grader.explain import sentence
 from grader.hints import read_hints
 from grader.progress import PartProgress, Progress

@@ -6,8 +6,9 @@ import typer
 
 from grader.catalog import Located, UsageError, load_catalog
 from grader.check import Options, Submission, check_part
+from grader.chosen_cases import chosen_cases
 from grader.cli.options import CaseOption, FileOption, PartOption, PuzzleArgument, SeedOption, SolutionOption, new_seed
-from grader.cli.target import chosen_cases, chosen_submission, one_part, refuse_both
+from grader.cli.target import chosen_submission, one_part, refuse_both
 from grader.explain import sentence
 from grader.facts import listed
 from grader.findings import Place

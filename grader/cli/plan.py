@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.catalog import LocatedPuzzle, UsageError, load_catalog
+from grader.chosen_cases import chosen_cases
 from grader.cli.options import FileOption, PartOption, SolutionOption
 from grader.cli.target import (
-    chosen_cases,
     file_submission,
     own_submission,
     refuse_both,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -12,7 +11,6 @@ from grader.catalog import Catalog, Located, LocatedPuzzle, UsageError, load_cat
 from grader.check import Submission
 from grader.list_part import ListPart, ReadingPart
 from grader.own_parts import parts_beside, used_parts
-from grader.puzzle import Case, Number, Part, PuzzleError, Scalar, buffer_bytes
 from grader.python_part import PythonPart
 
 _UNCHECKED = 3
@@ -147,50 +145,3 @@ def shown_path(path: Path) -> str:
         return str(absolute.relative_to(Path.cwd()))
     except ValueError:
         return str(absolute)
-
-
-def chosen_cases(part: Part, text: str) -> Sequence[tuple[str, Case]]:
-    """The cases that `--case M=65,N=33` means: the part's own of these sizes, else one new case.
-
-    Scalars that are left out are those of the part's first case.
-    """
-    given = _numbers(part, text)
-    own = [(group, case) for group, cases in part.groups.items() for case in cases]
-    matching = [(group, case) for group, case in own if given.items() <= case.params.items()]
-    if matching:
-        return matching
-    first = own[0][1]
-    case = Case.of({**first.params, **given})
-    try:
-        for buffer in part.buffers:
-            buffer_bytes(buffer, case.params)
-    except PuzzleError as error:
-        raise UsageError(f"--case {text} cannot be: {error}") from None
-    return [("--case", case)]
-
-
-def _numbers(part: Part, text: str) -> dict[str, Number]:
-    scalars = {scalar.name: scalar for scalar in part.scalars}
-    given: dict[str, Number] = {}
-    for piece in text.split(","):
-        name, equals, value = piece.strip().partition("=")
-        if not equals or name not in scalars:
-            raise UsageError(f"--case wants {','.join(f'{known}=…' for known in scalars)}, not {piece.strip()!r}.")
-        if name in given:
-            raise UsageError(f"--case gives {name} twice; give it once.")
-        given[name] = _number(scalars[name], value.strip())
-    return given
-
-
-def _number(scalar: Scalar, value: str) -> Number:
-    try:
-        if scalar.dtype.is_float:
-            return float(value)
-        number = int(value.replace("_", ""))
-    except ValueError:
-        raise UsageError(f"--case: {scalar.name} is a number, not {value[:40]!r}.") from None
-    if not -(2 ** (8 * scalar.dtype.bytes - 1)) <= number < 2 ** (8 * scalar.dtype.bytes - 1):
-        raise UsageError(
-            f"--case: {scalar.name} = {number} does not fit the {8 * scalar.dtype.bytes} bits of {scalar.dtype.name}."
-        )
-    return number

@@ -45,9 +45,16 @@ def _asked(book: Book, settings: Settings, chapter: str) -> Asked:
     given = {**calls.functions(book, chapter), **calls.telling(verdicts.functions(book, note_request))}
     given |= {name: lambda *_positional, **_named: "" for name in _SLOW}
     noting = {name: _noting(asked, name, function) for name, function in given.items()}
-    page = render(settings.source(chapter), {**noting, **frame.functions(settings)}, calls.filters())
+    page = render(
+        settings.source(chapter), {**noting, **frame.functions(settings, book, ()), "help": _no_help}, calls.filters()
+    )
     asked.text = page.text
     return asked
+
+
+def _no_help(_command: str) -> str:
+    """What a command prints with --help is generated, and nobody has to look for it."""
+    return ""
 
 
 def _noting(asked: Asked, name: str, function: Callable[..., object]) -> Callable[..., object]:

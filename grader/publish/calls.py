@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from grader.catalog import UsageError
-from grader.publish import charts, numbers, regions, verdicts
+from grader.publish import charts, figures, numbers, regions, verdicts
 from grader.publish.context import BookError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def functions(book: Book, chapter: str) -> Functions:
         **regions.functions(book),
         **numbers.functions(book),
         **charts.functions(book, chapter),
+        **figures.functions(book),
         **verdicts.functions(book),
     }
     return telling(found)

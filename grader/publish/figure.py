@@ -6,12 +6,12 @@ from grader.catalog import UsageError
 from grader.publish.markup import raw
 from grader.trace.svg import WIDTH, Drawing, escaped, number, tag
 
-_CLASS = "trace sketch"
+BY_HAND, TRACED = "trace sketch", "trace"  # whose letters and lines a drawing has
 
 
-def figure(drawing: Drawing, caption: str, alt: str) -> str:
+def figure(drawing: Drawing, caption: str, alt: str, class_: str = BY_HAND) -> str:
     """The drawing as a figure; raises `UsageError` without a caption or without `alt`, what is to be seen in words."""
-    return framed(inline(drawing, alt), caption, alt)
+    return framed(inline(drawing, alt, class_), caption, alt)
 
 
 def framed(html: str, caption: str, alt: str) -> str:
@@ -23,9 +23,9 @@ def framed(html: str, caption: str, alt: str) -> str:
     return "\n\n".join([begun, caption.strip(), raw("</figcaption>\n</figure>")])
 
 
-def inline(drawing: Drawing, alt: str) -> str:
+def inline(drawing: Drawing, alt: str, class_: str = BY_HAND) -> str:
     """The SVG, which takes its colours from the page's style."""
     return tag(
         "svg", tag("title", escaped(alt)) + drawing.body, xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {WIDTH} {number(float(drawing.height))}", class_=_CLASS, role="img",
+        viewBox=f"0 0 {WIDTH} {number(float(drawing.height))}", class_=class_, role="img",
     )  # fmt: skip

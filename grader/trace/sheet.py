@@ -58,15 +58,18 @@ def picture(access: Access) -> Drawing:
 
 
 def sheet(trace: Trace, heading: str, line: int | None = None) -> str:
-    """An SVG file. `heading` names the part; with a line, the accesses on it alone are drawn.
+    """An SVG file of what `pictures` are drawn. `heading` names the part."""
+    return document(pictures(trace, heading, line), heading)
 
-    Of each line and array the access that costs most beyond what it needs is drawn; then the arrays over time, and
-    the tree of a reduction where there is one.
+
+def pictures(trace: Trace, heading: str, line: int | None = None) -> list[Drawing]:
+    """The heading, then of each line and array the access that costs most beyond what it needs; then the arrays over
+    time, and the tree of a reduction where there is one. With a line, the accesses on it alone.
     """
     drawings, left_out = _accesses(trace, line)
     if line is None:
         drawings += _arrays(trace)
-    return document([_head(trace, heading, left_out), *drawings], heading)
+    return [_head(trace, heading, left_out), *drawings]
 
 
 def _accesses(trace: Trace, line: int | None) -> tuple[list[Drawing], int]:

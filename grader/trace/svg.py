@@ -124,18 +124,24 @@ def lattice(rows: int, columns: int) -> str:
     return across + "".join(f"M{column} 0v{rows}" for column in range(1, columns))
 
 
-def document(drawings: Iterable[Drawing], heading: str, *, gap: float = 26) -> str:
-    """A file of its own: the drawings one below the other, on paper of the reader's colour."""
-    body, y = "", float(MARGIN)
+def stacked(drawings: Iterable[Drawing], title: str, *, gap: float = 26) -> Drawing:
+    """One drawing of several, one below the other."""
+    parts, y = [], float(MARGIN)
     for drawing in drawings:
-        body += tag("g", drawing.body, transform=f"translate(0 {number(y)})")
+        parts.append(tag("g", drawing.body, transform=f"translate(0 {number(y)})"))
         y += drawing.height + gap
-    height = y - gap + MARGIN
+    return Drawing(title, y - gap + MARGIN, tuple(parts))
+
+
+def document(drawings: Iterable[Drawing], heading: str) -> str:
+    """A file of its own: the drawings one below the other, on paper of the reader's colour."""
+    whole = stacked(drawings, heading)
+    height = whole.height
     inside = (
         tag("title", escaped(heading))
         + tag("style", escape(STYLE))
         + tag("rect", width=WIDTH, height=height, class_="paper")
-        + body
+        + whole.body
     )
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tag(
         "svg", inside, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {WIDTH} {number(height)}",

@@ -162,6 +162,23 @@ def tiles(trace: Trace, array: Array) -> Drawing | None:
     return Drawing(title, below + 10, (body, legend(MARGIN, below + 4)))
 
 
+def at_step(trace: Trace, array: Array, number_: int) -> Drawing | None:
+    """An array at one step of the block, from 1, as large as it fits. None where nothing of it is touched, or too much,
+    and where there is no such step.
+    """
+    field, steps = field_of(trace, array), steps_of(trace)
+    if field is None or not 1 <= number_ <= len(steps):
+        return None
+    touched = list(touched_by(steps, array))[number_ - 1]
+    title = say("small", step=number_, line=steps[number_ - 1].line)
+    inside = rulers(field) + framed(field, painted(field, touched), field.size)
+    left, top = float(WIDTH - MARGIN - field.size * field.columns) / 2 + MARGIN, 50.0
+    body = text(MARGIN, 14, f"{array.name}, {title}", "head")
+    body += tag("g", inside, transform=f"translate({number(left)} {number(top)})")
+    below = top + field.rows * field.size + 24
+    return Drawing(title, below + 10, (body, legend(MARGIN, below)))
+
+
 def _told(shown: int, touching: int, steps: int) -> str:
     key = "small_one" if touching == 1 else "small_all" if shown == touching else "small_some"
     return say(key, shown=shown, touching=touching, steps=steps)
