@@ -4,7 +4,7 @@ Three kinds of rows, each with what came of it without the defence, with it, and
 
 laps       attacks on timed runs (tests/red_team/laps): one that succeeds takes less than 0.8 of its twin's time. Those
            on the L2 are shown by a careless harness, as below, since a lap without a flush shows the host at work too:
-           called again and again, one succeeds in less than 0.9 of its twin's time after a flush
+           called a second time, one succeeds in less than 0.9 of its twin's time after a flush
 values     attacks on results (tests/red_team/device): replayed twice on fresh inputs and judged by values alone; what
            succeeds without a defence is shown by the tests, on the software GPU
 bare       launches that a careless harness does not see: the entry is called in this process, with the real runtime,
@@ -58,7 +58,7 @@ BARE_SIZE = 1 << 24  # of a call without a replay, whose launch alone takes as l
 SECONDS = 5.0  # for a replay
 RUNS = 20
 FLUSH_BYTES = 256 << 20
-CALLS_BEFORE = 5
+SPINS = 400_000  # cycles
 MOST_HANGS = 2
 KEPT_IN_L2 = "keeps_lines_in_the_l2"
 FROM_L2 = ("finds_a_warm_l2", KEPT_IN_L2)
@@ -329,10 +329,10 @@ def called_again(library: Path, entry: str, n: int, *, flushed: bool) -> float:
     times = []
     for _ in range(RUNS):
         start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
-        for _ in range(CALLS_BEFORE):  # the host is ahead of the device then, and no gap is timed
-            function(*words, ctypes.c_int(n), stream)
+        function(*words, ctypes.c_int(n), stream)
         if flushed:
             other.zero_()
+        torch.cuda._sleep(SPINS)  # type: ignore[no-untyped-call]  # the host gets ahead, and no gap is timed
         start.record()
         function(*words, ctypes.c_int(n), stream)
         stop.record()
