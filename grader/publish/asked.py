@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.publish import calls, verdicts
+from grader.publish import calls, counts, verdicts
 from grader.publish.chapters import render
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from grader.publish.requests import Request
     from grader.publish.settings import Settings
 
-# What draws, or runs the software GPU: left out, since what a chapter asks for does not depend on it.
-_SLOW = ("trace", "trace_page", "counters", "count")
+# What runs the software GPU: left out, since what a chapter asks for does not depend on it.
+_SLOW = ("trace", "trace_page")
 
 
 @dataclass
@@ -43,6 +43,7 @@ def _asked(book: Book, settings: Settings, chapter: str) -> Asked:
         return ""
 
     given = {**calls.functions(book, chapter), **calls.telling(verdicts.functions(book, note_request))}
+    given |= calls.telling(counts.functions(book, note_request))
     given |= {name: lambda *_positional, **_named: "" for name in _SLOW}
     noting = {name: _noting(asked, name, function) for name, function in given.items()}
     page = render(

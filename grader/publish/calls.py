@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from grader.catalog import UsageError
-from grader.publish import charts, figures, numbers, regions, verdicts
+from grader.publish import charts, counts, figures, numbers, regions, verdicts
 from grader.publish.context import BookError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def functions(book: Book, chapter: str) -> Functions:
         **charts.functions(book, chapter),
         **figures.functions(book),
         **verdicts.functions(book),
+        **counts.functions(book),
     }
     return telling(found)
 

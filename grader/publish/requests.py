@@ -10,7 +10,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.catalog import Located, UsageError
@@ -18,12 +18,12 @@ from grader.list_part import ListPart
 from grader.publish.context import Book
 from grader.publish.sources import part_of, source_of
 
-FOLDER = "verdicts"  # in the book's
 SEED = 7
+COUNTED = "--json"  # of such an answer the counts are kept
 _CHECK = ("--seed", str(SEED), "--device", "software")
 _KEY_DIGITS = 16
 _LONGEST_NAME = 60
-_OF_ONE_MACHINE = ("doctor", "leaderboard", "bundle", "time", "book", "author", "profile")
+_OF_ONE_MACHINE = ("doctor", "leaderboard", "bundle", "time", "book", "author")
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,14 @@ def _behind(located: Located) -> Iterator[Path]:
     yield located.hints_path
 
 
+def counts_request(book: Book, label: str, file: str | None = None, case: str = "") -> Request:
+    """What is counted in a check of the solution, or of a file; in the part's costliest case, or in these sizes."""
+    checked = check_request(book, label, file, solution=file is None)
+    name = checked.name.removesuffix(".txt") + (f".{_slug(case)}" if case else "")
+    more = ("--case", case, COUNTED) if case else (COUNTED,)
+    return replace(checked, name=f"{name}.counts.txt", arguments=(*checked.arguments, *more))
+
+
 def command_request(book: Book, command: str) -> Request:
     """Any other command, as in `grader debug 3.3 --seed 7`, with files named as they lie in the project."""
     try:
@@ -117,27 +125,3 @@ def _slug(command: str) -> str:
     if len(name) <= _LONGEST_NAME:
         return name
     return f"{name[:_LONGEST_NAME]}_{hashlib.sha256(command.encode()).hexdigest()[:6]}"
-
-
-# ---- what is stored ----
-
-
-def stored_path(book: Book, request: Request) -> Path:
-    """Where the answer lies."""
-    return book.folder / FOLDER / request.name
-
-
-def written(request: Request, answer: str) -> str:
-    """The text of a stored file: the key, and the answer below it."""
-    return f"{request.key()}\n{answer}"
-
-
-def is_fresh(book: Book, request: Request) -> bool:
-    """Whether an answer is stored, and was made of what is there now."""
-    path = stored_path(book, request)
-    return path.is_file() and path.read_text(encoding="utf-8").partition("\n")[0] == request.key()
-
-
-def stored(book: Book, request: Request) -> str:
-    """The stored answer."""
-    return stored_path(book, request).read_text(encoding="utf-8").partition("\n")[2]

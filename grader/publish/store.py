@@ -12,8 +12,9 @@ from pathlib import Path
 from grader.catalog import UsageError, load_catalog
 from grader.publish.asked import Asked, asked_for
 from grader.publish.context import Book
-from grader.publish.requests import FOLDER, Request, is_fresh, stored_path, written
+from grader.publish.requests import Request
 from grader.publish.settings import Settings, read_settings
+from grader.publish.stored import FOLDER, is_fresh, stored_path, written
 from grader.publish.transcripts import answers
 
 _JOBS = 2

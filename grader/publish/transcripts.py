@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from grader.catalog import Catalog, UsageError
-from grader.publish.requests import Request
+from grader.publish.requests import COUNTED, Request
 
 COLUMNS = 78
 _BESIDE = ("solutions", "tests", "examples", "results", "docs", "book")  # of the project, lies beside the puzzles
@@ -31,6 +31,7 @@ _ENVIRONMENT = {
     "TERM": "dumb",
     "OMP_NUM_THREADS": "1",
     "GRADER_PATIENCE": "60",
+    "CUDA_VISIBLE_DEVICES": "",
 }
 _NOTES = ".grader"
 _SPENT_AT_END = re.compile(r"^(  [✔✘].*?) +\d+\.\d s$", re.MULTILINE)
@@ -108,7 +109,7 @@ class Workspace:
             raise UsageError(f"`{request.command}` says: {errors or output.strip()}")
         if str(self.root) in output or str(self._catalog.root) in output:
             raise UsageError(f"`{request.command}` names a folder of this machine.")
-        return without_seconds(output)
+        return counted(output) if COUNTED in request.arguments else without_seconds(output)
 
     def _solve(self, label: str) -> Path:
         part = self._catalog.resolve(label)[1]
@@ -148,3 +149,9 @@ def without_seconds(output: str) -> str:
 
     shown = _SPENT_IN_OUTCOME.sub(outcome, _SPENT_AT_END.sub(r"\1", output))
     return "\n".join(line.rstrip() for line in shown.strip("\n").splitlines()) + "\n"
+
+
+def counted(output: str) -> str:
+    """Of a verdict in JSON, what was counted in each kernel."""
+    kernels = json.loads(output)["parts"][0]["counters"].get("kernels", {})
+    return json.dumps({"kernels": kernels}, indent=1) + "\n"

@@ -11,15 +11,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.catalog import UsageError
 from grader.publish.declarations import declarations
 from grader.publish.markup import code, folded, tabs
 from grader.publish.regions import shown
-from grader.publish.requests import Request, check_request, command_request, is_fresh, stored
+from grader.publish.requests import Request, check_request, command_request
 from grader.publish.sources import Source, Span, header, named, source_of
+from grader.publish.stored import stored_answer
 
 if TYPE_CHECKING:
     from grader.publish.context import Book
@@ -55,16 +55,6 @@ def functions(book: Book, answer: Answer | None = None) -> dict[str, Callable[..
         return code(f"$ {command}\n\n{said(command_request(book, command))}", "verdict", class_="transcript")
 
     return {"verdict": verdict, "verdicts": verdicts, "pitfall": pitfall, "transcript": transcript}
-
-
-def stored_answer(book: Book, request: Request) -> str:
-    """Raises `UsageError` where the answer is missing, or was made of files that have changed."""
-    if not is_fresh(book, request):
-        raise UsageError(
-            f"what `{request.command}` says of {Path(request.name).stem} is not stored, or was made of other files; "
-            "`python -m grader.publish.verdicts` with the chapter's name stores it."
-        )
-    return stored(book, request)
 
 
 def _block(text: str) -> str:
