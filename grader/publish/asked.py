@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.publish import calls, counts, verdicts
-from grader.publish.chapters import render
+from grader.publish import calls, counts, frame, verdicts
+from grader.publish.chapters import Page, render
 
 if TYPE_CHECKING:
     from grader.publish.context import Book
@@ -23,9 +23,9 @@ class Asked:
     """The calls of a chapter as (function, positional, named), its requests for verdicts, and its page as rendered."""
 
     chapter: str
+    page: Page = field(init=False)
     calls: list[tuple[str, tuple[object, ...], dict[str, object]]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
-    text: str = ""
 
 
 def asked_for(book: Book, settings: Settings, chapters: Sequence[str]) -> list[Asked]:
@@ -34,7 +34,6 @@ def asked_for(book: Book, settings: Settings, chapters: Sequence[str]) -> list[A
 
 
 def _asked(book: Book, settings: Settings, chapter: str) -> Asked:
-    from grader.publish import frame
 
     asked = Asked(chapter)
 
@@ -46,10 +45,8 @@ def _asked(book: Book, settings: Settings, chapter: str) -> Asked:
     given |= calls.telling(counts.functions(book, note_request))
     given |= {name: lambda *_positional, **_named: "" for name in _SLOW}
     noting = {name: _noting(asked, name, function) for name, function in given.items()}
-    page = render(
-        settings.source(chapter), {**noting, **frame.functions(settings, book, ()), "help": _no_help}, calls.filters()
-    )
-    asked.text = page.text
+    around = {**frame.functions(settings, book, ()), "help": _no_help}
+    asked.page = render(settings.source(chapter), {**noting, **around}, calls.filters())
     return asked
 
 

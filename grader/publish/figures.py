@@ -55,7 +55,7 @@ def functions(book: Book) -> dict[str, Callable[..., object]]:
 
 def prepare(book: Book, asked: Iterable[Asked], jobs: int = _JOBS) -> None:
     """Makes the pictures and pages that chapters ask for, each in a process of a pool, so that rendering finds them."""
-    wanted = list(dict.fromkeys(_pictures(book, asked)))
+    wanted = [one for one in dict.fromkeys(_pictures(book, asked)) if not traced.is_kept(one)]
     if len(wanted) > 1:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(min(jobs, len(wanted)), context) as pool:

@@ -75,6 +75,11 @@ def page(wanted: Wanted) -> str:
     return html
 
 
+def is_kept(wanted: Wanted) -> bool:
+    """Whether it is in the cache."""
+    return (kept.cache_root() / _SHELF / wanted.key).is_dir()
+
+
 def prepare(wanted: Wanted) -> None:
     """Makes it, so that it is in the cache; a mistake is told by who asks for the picture."""
     try:

@@ -15,10 +15,10 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any
 
 from grader.catalog import Catalog, UsageError
 from grader.publish.requests import COUNTED, Request
@@ -36,7 +36,7 @@ _ENVIRONMENT = {
 _NOTES = ".grader"
 _SPENT_AT_END = re.compile(r"^(  [✔✘].*?) +\d+\.\d s$", re.MULTILINE)
 _SPENT_IN_OUTCOME = re.compile(r"^(  .*?) {3,}\d+\.\d s, (seed .*)$", re.MULTILINE)
-_BAD_USAGE = 2
+BAD_USAGE = 2
 
 
 def answers(
@@ -62,6 +62,15 @@ def answers(
 
         with ThreadPoolExecutor(max(1, min(jobs, len(requests)))) as threads:
             return [sentence for sentence in threads.map(asked, requests) if sentence]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command ended with, and what it wrote to the terminal."""
+
+    code: int
+    output: str
+    errors: str
 
 
 class Workspace:
@@ -101,11 +110,11 @@ class Workspace:
             changed.append(self.root / request.place)
             changed[-1].write_text(request.text, encoding="utf-8")
         try:
-            said = self._typed(request.arguments)
+            said = self.typed(request.arguments)
         finally:
             self._as_handed_out(changed)
-        output, errors = said["output"], said["errors"].strip()
-        if errors or said["code"] == _BAD_USAGE:
+        output, errors = said.output, said.errors.strip()
+        if errors or said.code == BAD_USAGE:
             raise UsageError(f"`{request.command}` says: {errors or output.strip()}")
         if str(self.root) in output or str(self._catalog.root) in output:
             raise UsageError(f"`{request.command}` names a folder of this machine.")
@@ -116,10 +125,11 @@ class Workspace:
         assert part is not None  # a request names parts by label
         path = self.root / part.path.relative_to(self._catalog.root)
         path.write_text(part.solution_path.read_text(encoding="utf-8"), encoding="utf-8")
-        self._typed(("check", label, "--device", "software"))
+        self.typed(("check", label, "--device", "software"))
         return path
 
-    def _typed(self, arguments: Sequence[str]) -> Any:
+    def typed(self, arguments: Sequence[str]) -> Said:
+        """Runs one command; what it leaves in the workspace stays."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"arguments": arguments, "folder": str(self.root)}) + "\n")
@@ -127,7 +137,7 @@ class Workspace:
         line = self._process.stdout.readline()
         if not line:
             raise UsageError(f"`grader {' '.join(arguments)}` ended without an answer.")
-        return json.loads(line)
+        return Said(**json.loads(line))
 
     def _as_handed_out(self, changed: Sequence[Path]) -> None:
         for path in changed:
