@@ -18,7 +18,7 @@ from grader.publish.sources import (
     part_of,
     source_of,
 )
-from grader.publish.statements import parts_table, statement
+from grader.publish.statements import minutes, parts_table, statement
 
 if TYPE_CHECKING:
     from grader.publish.context import Book
@@ -68,6 +68,7 @@ def functions(book: Book) -> dict[str, Callable[..., object]]:
         "tips": tips,
         "statement": lambda label: statement(book, part_of(book, label)),
         "parts_table": lambda number: parts_table(book, number),
+        "minutes": lambda *chosen: minutes(book, *chosen),
     }
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.buffers import Buffer, DType, Param, Scalar
-from grader.catalog import Located, UsageError
+from grader.catalog import Located, LocatedPuzzle, UsageError
 from grader.list_part import ListPart, ReadingPart
 from grader.publish.markup import code, table
 from grader.python_part import PythonPart
@@ -83,12 +84,38 @@ def _row(book: Book, param: Param) -> list[str]:
 def parts_table(book: Book, number: int) -> str:
     """Part, what is written, level and minutes, from the puzzle's page; each part leads to where it is told."""
     puzzle, _ = book.catalog.resolve(str(number))
-    page = (puzzle.directory / "README.md").read_text(encoding="utf-8")
-    rows = []
-    for label, plus, name, extra, rest in _ROW.findall(page):
-        link = f"[{label}](#part-{label.replace('.', '-')}){plus} `{name}`{extra}"
-        rows.append([link, *(cell.strip() for cell in rest.split("|"))])
-    told = [row[0] for row in rows]
-    if missing := [part.label for part in puzzle.parts if not any(f"[{part.label}]" in cell for cell in told)]:
-        raise UsageError(f"The page of puzzle {number} has no row for part {missing[0]}.")
+    told = _told_by(puzzle)
+    rows = [[row.link, *row.cells] for row in (told[part.label] for part in puzzle.parts)]
     return table([book.phrases[key] for key in ("part", "you_write", "level", "minutes")], rows)
+
+
+def minutes(book: Book, *chosen: str | int) -> int:
+    """How long parts take together, as their puzzles' pages say; the number of a puzzle means its core parts."""
+    parts: list[Located] = []
+    for one in chosen:
+        puzzle, part = book.catalog.resolve(str(one))
+        parts += [part] if part is not None else [core for core in puzzle.parts if not core.part.extra]
+    return sum(int(_told_by(part.puzzle)[part.label].cells[-1]) for part in parts)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What a puzzle's page says of a part: `cells` are what is written, its level, and minutes."""
+
+    link: str
+    cells: list[str]
+
+
+def _told_by(puzzle: LocatedPuzzle) -> dict[str, _Row]:
+    """By label; raises `UsageError` for a part that the page leaves out."""
+    page = (puzzle.directory / "README.md").read_text(encoding="utf-8")
+    told = {
+        label: _Row(
+            f"[{label}](#part-{label.replace('.', '-')}){plus} `{name}`{extra}",
+            [cell.strip() for cell in rest.split("|")],
+        )
+        for label, plus, name, extra, rest in _ROW.findall(page)
+    }
+    if missing := [part.label for part in puzzle.parts if part.label not in told]:
+        raise UsageError(f"The page of puzzle {puzzle.number} has no row for part {missing[0]}.")
+    return told
