@@ -87,14 +87,7 @@ class Located:
     @cached_property
     def used(self) -> tuple[Located, ...]:
         """The parts that this one builds on, and those that they build on, each behind what it needs itself."""
-        if not self.part.uses:
-            return ()
-        catalog = load_catalog(self.puzzle.directory)
-        found: dict[str, Located] = {}
-        for entry in self.part.uses:
-            needed = catalog.part_named(entry, self.label)
-            found |= {part.label: part for part in (*needed.used, needed)}
-        return tuple(found.values())
+        return load_catalog(self.puzzle.directory).used_by(self) if self.part.uses else ()
 
     @property
     def headers(self) -> tuple[str, ...]:
@@ -158,6 +151,14 @@ class Catalog:
         if named is None:
             raise UsageError(f"No puzzle here has a part {entry}.")
         return named
+
+    def used_by(self, located: Located) -> tuple[Located, ...]:
+        """The parts that a part builds on, and those that they build on, each behind what it needs itself."""
+        found: dict[str, Located] = {}
+        for entry in located.part.uses:
+            needed = self.part_named(entry, located.label)
+            found |= {part.label: part for part in (*self.used_by(needed), needed)}
+        return tuple(found.values())
 
     def _resolve(self, text: str) -> tuple[LocatedPuzzle, Located | None]:
         whole = self._puzzle(text)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from grader.publish.requests import Request
     from grader.publish.settings import Settings
 
-# What runs the software GPU: left out, since what a chapter asks for does not depend on it.
-_SLOW = ("trace", "trace_page")
+# What draws: left out, since what a chapter asks for does not depend on it.
+_SLOW = ("drawing", "trace", "trace_page")
 
 
 @dataclass

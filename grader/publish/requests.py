@@ -66,14 +66,14 @@ def check_request(book: Book, label: str, file: str | None = None, *, solution: 
         source = source_of(book, file)
         text, state = source.text, _state_of(located, Path(source.path))
     is_given = isinstance(located.part, ListPart) and located.part.is_given
-    own = (part for part in located.used if part.puzzle.name == located.puzzle.name)
+    own = (part for part in book.catalog.used_by(located) if part.puzzle.name == located.puzzle.name)
     return Request(
         name=f"{located.puzzle.name}/{located.path.stem}.{state}.txt",
         arguments=("check", located.label, *_CHECK),
         place=located.path.relative_to(book.root).as_posix() if text else "",
         text=text,
         solved=tuple(part.label for part in own) if is_given and state != "before" else (),
-        made_of=tuple(_behind(located)),
+        made_of=tuple(_behind(book, located)),
     )
 
 
@@ -82,9 +82,9 @@ def _state_of(located: Located, path: Path) -> str:
     return path.stem.removeprefix(f"{located.path.stem}.")
 
 
-def _behind(located: Located) -> Iterator[Path]:
+def _behind(book: Book, located: Located) -> Iterator[Path]:
     """The files besides the learner's that a verdict depends on."""
-    for part in (*located.used, located):
+    for part in (*book.catalog.used_by(located), located):
         folder = part.puzzle.directory
         yield from sorted(folder.glob("puzzle.py"))
         yield from (path for path in sorted(folder.glob("[a-z]*.py")) if path.name != "puzzle.py")
@@ -115,7 +115,7 @@ def command_request(book: Book, command: str) -> Request:
         raise UsageError(f"a check is repeated with {' '.join(_CHECK)}; type it so.")
     files = [book.root / word for word in words[2:] if "/" in word and (book.root / word).is_file()]
     named = [part for word in words[2:] if re.fullmatch(r"\d+\.\d+", word) for part in (part_of(book, word),)]
-    behind = [path for part in named for path in _behind(part)]
+    behind = [path for part in named for path in _behind(book, part)]
     return Request(f"commands/{_slug(command)}.txt", tuple(words[1:]), made_of=(*files, *behind))
 
 
