@@ -38,11 +38,10 @@ class LeftOutLinks(SphinxPostTransform):
 class TabsBelowEachOther(SphinxPostTransform):
     """In an EPUB there are no tabs: what would lie behind each stands below its name."""
 
+    builders = ("epub",)
     default_priority = 190  # sphinx-design makes its tabs at 200
 
     def run(self, **_kwargs: Any) -> None:
-        if self.app.builder.name != "epub":
-            return
         for tabs in list(self.document.findall(lambda node: is_component(node, "tab-set"))):
             tabs.replace_self([child for item in tabs.children for child in self._below(item)])
 

@@ -14,7 +14,6 @@ from grader.publish.context import BookError
 
 _KEYS = frozenset({"title", "author", "language", "puzzles", "leaderboard", "parts"})
 _PART_KEYS = frozenset({"title", "chapters"})
-_PUZZLE = "puzzle-"
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def read_settings(path: Path, catalog: Catalog) -> Settings:
         puzzles=tuple(reader.puzzles([puzzle.number for puzzle in catalog.puzzles])),
         leaderboard=tuple(path.resolve().parent / name for name in reader.names(table, "leaderboard")),
     )
-    return _without_other_puzzles(settings)
+    return _without_other_puzzles(settings, catalog)
 
 
 def choose(settings: Settings, names: Sequence[str]) -> Settings:
@@ -114,12 +113,11 @@ def _listed(names: Collection[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _without_other_puzzles(settings: Settings) -> Settings:
-    """Chapters of puzzles that the course does not have are left out."""
-    chosen = {f"{_PUZZLE}{number:02}" for number in settings.puzzles}
+def _without_other_puzzles(settings: Settings, catalog: Catalog) -> Settings:
+    """Chapters of puzzles that the course leaves out are left out."""
+    others = {f"puzzle-{one.number:02}" for one in catalog.puzzles if one.number not in settings.puzzles}
     parts = (
-        PartOfBook(part.title, tuple(name for name in part.chapters if name in chosen or not name.startswith(_PUZZLE)))
-        for part in settings.parts
+        PartOfBook(part.title, tuple(name for name in part.chapters if name not in others)) for part in settings.parts
     )
     return replace(settings, parts=tuple(part for part in parts if part.chapters))
 

@@ -1,0 +1,408 @@
+"""The book as a site and an EPUB: built without a warning, opened without a network, and wrong chapters told of."""
+
+from __future__ import annotations
+
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from docutils.utils.math import MathError
+from pygments.token import Generic, Token
+
+from grader import cli
+from grader.catalog import Catalog, load_catalog
+from grader.cli.manual import help_texts
+from grader.explain import KINDS
+from grader.leaderboard.entry import results_text
+from grader.publish.chapters import render
+from grader.publish.context import BookError
+from grader.publish.lexer import VerdictLexer
+from grader.publish.mathml import mathml
+from grader.publish.serve import rebuild_on_change, served
+from grader.publish.settings import read_settings
+from grader.publish.site import Built, build
+from grader.publish.style import trace_style
+from tests import browser
+from tests.book_site import (
+    LANES,
+    PUZZLE,
+    SETTINGS,
+    PageOf,
+    broken,
+    faults_of_epub,
+    from_elsewhere,
+    little_book,
+    pages_of,
+)
+from tests.browser import Browser
+from tests.judging import ROOT
+from tests.results import few, with_hash
+
+# What the libraries themselves still call is theirs to change; they are pinned.
+pytestmark = pytest.mark.filterwarnings("ignore:.*Check CHANGES for Sphinx API modifications")
+in_browser = pytest.mark.skipif(browser.programs() is None, reason="there is no Chromium with its driver")
+DESKTOP, PHONE = 1280, 375
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(ROOT)
+
+
+@pytest.fixture(scope="module")
+def built(catalog: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """A little book, whole."""
+    folder = tmp_path_factory.mktemp("book")
+    return build_in(folder, catalog, epub=True)
+
+
+@pytest.fixture(scope="module")
+def pages(built: Built) -> Mapping[Path, PageOf]:
+    return pages_of(built.index.parent)
+
+
+def build_in(folder: Path, catalog: Catalog, settings: str = SETTINGS, *, epub: bool = False, **chapters: str) -> Built:
+    """Builds a little book with these chapters in the place of its own."""
+    path = little_book(folder, settings, **chapters)
+    return build(read_settings(path, catalog), catalog, folder / "out", {}, epub=epub, tell=lambda _: None)
+
+
+def around(folder: Path, page: str) -> None:
+    """Takes one of the book's pages that are no chapters into the little book in the folder."""
+    target = folder / "en" / f"{page}.md.j2"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source = (ROOT / "book" / "en" / f"{page}.md.j2").read_text(encoding="utf-8")
+    target.write_text(f"---\norphan: true\n---\n\n{source}", encoding="utf-8")
+
+
+# ---- the site ----
+
+
+def test_a_book_is_built_without_a_warning(built: Built) -> None:
+    assert (built.warnings, built.notes) == ((), ())
+    assert built.index.is_file()
+
+
+def test_every_link_leads_somewhere(pages: Mapping[Path, PageOf]) -> None:
+    assert not list(broken(pages))
+
+
+def test_nothing_is_loaded_from_elsewhere(built: Built, pages: Mapping[Path, PageOf]) -> None:
+    assert not list(from_elsewhere(built.index.parent, pages))
+
+
+def test_formulas_are_elements_of_the_page(built: Built) -> None:
+    page = PageOf(built.index.parent / "chapters" / "puzzle-01.html")
+    assert page.elements.count("math") == 2
+    assert {"mfrac", "msqrt", "mtable"} <= set(page.elements)
+
+
+def test_a_chapter_is_filled_in_and_its_verdicts_are_coloured(built: Built) -> None:
+    text = (built.index.parent / "chapters" / "puzzle-01.html").read_text(encoding="utf-8")
+    assert "42 is a number" in text
+    assert '<span class="gd">✘</span>' in text
+
+
+def test_a_build_without_a_chapter_takes_its_page_away(catalog: Catalog, tmp_path: Path) -> None:
+    before = build_in(tmp_path, catalog)
+    after = build_in(tmp_path, catalog, SETTINGS.replace('"puzzle-01"', ""), lanes="# Lanes\n\nAlone.\n")
+    assert before.index == after.index
+    assert not after.warnings
+    assert [page.stem for page in sorted((after.index.parent / "chapters").glob("*.html"))] == ["lanes"]
+
+
+# ---- in a browser ----
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser.started(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+@in_browser
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_pages_open_from_the_disk_without_a_complaint_and_no_wider_than_the_window(
+    built: Built, pages: Mapping[Path, PageOf], window: Browser, width: int
+) -> None:
+    for page in pages:
+        for dark in (False, True):
+            window.open(page, width=width, dark=dark)
+            assert window.run("return document.documentElement.scrollWidth") <= width, page
+            assert window.run(TOO_WIDE, width) == [], page
+    assert window.said() == []
+
+
+TOO_WIDE = """
+const scrolls = element => { for (let at = element; at; at = at.parentElement)
+  if (["auto", "scroll"].includes(getComputedStyle(at).overflowX)) return true; return false; };
+return [...document.querySelectorAll("article *")]
+  .filter(element => element.getBoundingClientRect().right > arguments[0] + 1 && !scrolls(element))
+  .map(element => element.outerHTML.slice(0, 80));
+"""
+
+
+@in_browser
+def test_the_search_finds_a_word_without_a_server(built: Built, window: Browser) -> None:
+    window.open(built.index.parent / "search.html")
+    window.run("location.search = '?q=zebra'")
+    found = window.run(AFTER_SEARCH)
+    assert found in (["A lane"], ["Lanes"])
+    assert window.said() == []
+
+
+AFTER_SEARCH = """
+const end = Date.now() + 5000;
+const links = () => [...document.querySelectorAll("#search-results .search li a")].map(link => link.textContent);
+while (Date.now() < end && !links().length) await new Promise(done => setTimeout(done, 50));
+return links();
+"""
+
+
+@in_browser
+def test_the_switch_for_light_and_dark_is_followed_by_figures(built: Built, window: Browser) -> None:
+    window.open(built.index, dark=False)
+    paper = """
+    document.body.dataset.theme = arguments[0];
+    const figure = document.body.appendChild(document.createElement("div"));
+    figure.className = "trace";
+    const colour = getComputedStyle(figure).getPropertyValue("--paper");
+    figure.remove();
+    return colour;
+    """
+    assert [window.run(paper, theme) for theme in ("auto", "light", "dark")] == ["#ffffff", "#ffffff", "#14181d"]
+
+
+@in_browser
+def test_one_gets_to_the_text_by_keyboard(built: Built, window: Browser) -> None:
+    window.open(built.index.parent / "chapters" / "puzzle-01.html")
+    assert window.run("return document.querySelector('a.skip-to-content').hash") == "#furo-main-content"
+    focused = "const fold = document.querySelector('summary'); fold.focus({focusVisible: true});"
+    outline = window.run(f"{focused} return getComputedStyle(fold).outlineStyle")
+    assert outline == "solid"
+
+
+# ---- the EPUB ----
+
+
+def test_the_epub_is_whole(built: Built) -> None:
+    assert built.epub is not None
+    assert list(faults_of_epub(built.epub)) == []
+
+
+# ---- what is left out ----
+
+
+def test_a_link_to_a_chapter_that_is_left_out_becomes_its_words(catalog: Catalog, tmp_path: Path) -> None:
+    made = build_in(tmp_path, catalog, SETTINGS.replace('"lanes"', ""))
+    assert made.warnings == ()
+    text = (made.index.parent / "chapters" / "puzzle-01.html").read_text(encoding="utf-8")
+    assert '<span class="left-out"><span class="xref myst">its chapter</span></span>' in text
+
+
+def test_chapters_of_puzzles_that_the_course_leaves_out_are_left_out(catalog: Catalog, tmp_path: Path) -> None:
+    settings = read_settings(little_book(tmp_path, f"puzzles = [2]\n{SETTINGS}"), catalog)
+    assert settings.chapters == ("lanes",)
+
+
+def test_an_excerpt_has_one_chapter_and_tells_of_links_that_lead_out_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    path = little_book(tmp_path, puzzle_01=f"{PUZZLE}\n[Nowhere](#nowhere), [a lane](#a-lane).\n")
+    assert cli.run(["book", "build", "--settings", str(path), "--out", str(tmp_path), "--only", "puzzle-01"]) == 0
+    said = capsys.readouterr()
+    assert "'nowhere'" in said.err
+    assert "a-lane" not in said.err
+    assert [page.stem for page in (tmp_path / "html" / "chapters").glob("*.html")] == ["puzzle-01"]
+    assert not (tmp_path / "epub").exists()
+
+
+# ---- the leaderboard ----
+
+
+def test_results_of_a_class_become_pages_of_the_site(catalog: Catalog, tmp_path: Path) -> None:
+    part = catalog.puzzles[0].parts[1]
+    entries = [kept.entry for kept in few(part)]
+    (tmp_path / "ours.json").write_text(results_text(entries), encoding="utf-8")
+    stale = [with_hash(entries[0], statement="0" * 32)]
+    (tmp_path / "stale.json").write_text(results_text(stale), encoding="utf-8")
+    settings = f'leaderboard = ["ours.json", "stale.json"]\n{SETTINGS}'
+    around(tmp_path, "leaderboard")
+    made = build_in(tmp_path, catalog, settings)
+    assert made.warnings == ()
+    assert any(note.startswith("stale.json, result 1") for note in made.notes)
+    site = made.index.parent
+    boards = pages_of(site / "leaderboard")
+    assert len(boards) == 2
+    assert all("../leaderboard.html" in board.links for board in boards.values())
+    assert not list(broken(pages_of(site)))
+    assert entries[0].player.name in (site / "leaderboard.html").read_text(encoding="utf-8")
+
+
+# ---- mistakes ----
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('"puzzle-01"', '"puzzle-1"', "there is no chapter 'puzzle-1'; did you mean puzzle-01?"),
+        ('"puzzle-01"', '"lanes"', "the chapter lanes is listed twice."),
+        ('language = "en"', 'language = "xx"', "there is no edition in 'xx'"),
+        ('author = "Nobody"', "author = 3", "author should be words in quotes."),
+        ('author = "Nobody"', 'autor = "Nobody"', "there is no setting 'autor'"),
+        ('language = "en"', 'language = "en"\npuzzles = [1, 99]', "there is no puzzle 99; there are 1, 2, 3"),
+        ('language = "en"', 'language = "en"\nleaderboard = ["gone.json"]', "there is no file of results"),
+        ("[[parts]]", "[parts]", "there is no part"),
+        ('title = "A', "title = A", "is no TOML"),
+    ],
+)
+def test_a_mistake_in_the_settings_is_one_sentence(
+    before: str,
+    after: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(ROOT)
+    path = little_book(tmp_path, SETTINGS.replace(before, after))
+    if after == "[parts]":
+        path.write_text(f"{SETTINGS.partition('[[parts]]')[0]}parts = 3\n", encoding="utf-8")
+    assert cli.run(["book", "build", "--settings", str(path), "--out", str(tmp_path / "out")]) == cli.BAD_USAGE
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{{ nothing }}", "'nothing' is undefined"),
+        ("{{ skeleton('99.1') }}", "skeleton('99.1')"),
+        ("{% if %}", "Expected an expression, got 'end of statement block'"),
+        ("{{ 1 / 0 }}", "division by zero"),
+    ],
+)
+def test_a_chapter_that_cannot_be_rendered_names_file_and_line(
+    line: str, words: str, catalog: Catalog, tmp_path: Path
+) -> None:
+    with pytest.raises(BookError) as raised:
+        build_in(tmp_path, catalog, lanes=f"{LANES}\n{line}\n")
+    place = LANES.count("\n") + 2
+    assert f"lanes.md.j2:{place}: " in str(raised.value)
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("[nothing](#nothing-of-that-name)", "cross-reference target not found"),
+        ("$\\undefinedcommand{x}$", 'Unknown LaTeX command "\\undefinedcommand"'),
+        ("{nothing}`x`", "Unknown interpreted text role"),
+    ],
+)
+def test_what_sphinx_warns_of_is_told_with_the_line_that_somebody_wrote(
+    line: str, words: str, catalog: Catalog, tmp_path: Path
+) -> None:
+    added = "{% for _ in range(9) %}\nA line, nine times.\n{% endfor %}\n"
+    made = build_in(tmp_path, catalog, lanes=f"{LANES}\n{added}\n{line}\n")
+    place = LANES.count("\n") + added.count("\n") + 3
+    assert any(f"lanes.md.j2:{place}: " in warning and words in warning for warning in made.warnings)
+    again = build_in(tmp_path, catalog, lanes=f"{LANES}\n{added}\n{line}\n")
+    assert again.warnings == made.warnings  # and not only the first time
+
+
+def test_lines_of_what_was_made_are_found_in_the_template(tmp_path: Path) -> None:
+    template = tmp_path / "one.md.j2"
+    template.write_text("first\n{% for n in range(3) %}\nturn {{ n }}\n{% endfor %}\nlast\n", encoding="utf-8")
+    page = render(template, {}, {})
+    assert page.text == "first\nturn 0\nturn 1\nturn 2\nlast\n"
+    assert [page.template_line(line) for line in (1, 5)] == [1, 5]
+    assert all(2 <= page.template_line(line) <= 4 for line in (2, 3, 4))
+
+
+# ---- pieces ----
+
+
+def test_formulas_that_cannot_be_set_are_refused() -> None:
+    with pytest.raises(MathError):
+        mathml(r"\nosuchthing", block=False)
+
+
+@pytest.mark.parametrize(
+    ("tex", "piece"),
+    [
+        (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", '<mtable class="ams-align" displaystyle="true">'),
+        (r"\Bigl( x \Bigr)", "<mo"),
+        (r"\Big( x \Big)", "<mo"),
+        (r"\operatorname{softmax} x", "&#x2061;"),
+    ],
+)
+def test_formulas_are_xml_of_the_size_that_is_meant(tex: str, piece: str) -> None:
+    assert piece in mathml(tex, block=True)
+
+
+def test_verdicts_are_read_line_by_line() -> None:
+    text = "  ✔ compiles\n  ▶ 7 │ x = 1;\n      │ └─ here\n  NOT PASSED · 1 fault\n  Why    Because.\n"
+    found = [(kind, word) for kind, word in VerdictLexer().get_tokens(text) if kind is not Token.Text]
+    marked = {word for kind, word in found if kind in (Generic.Inserted, Generic.Deleted, Generic.Error)}
+    assert marked == {"✔", "▶", "└─ here", "NOT PASSED"}
+    assert "".join(word for _, word in VerdictLexer().get_tokens(text)) == text
+
+
+def test_colours_of_figures_follow_the_system_and_the_switch() -> None:
+    style = trace_style()
+    assert 'body[data-theme="dark"] .trace {' in style
+    assert 'body[data-theme="auto"] .trace {' in style
+    assert style.count("{") == style.count("}")
+
+
+def test_every_command_and_every_kind_of_finding_has_its_place(catalog: Catalog, tmp_path: Path) -> None:
+    path = little_book(tmp_path)
+    around(tmp_path, "reference/commands")
+    around(tmp_path, "reference/findings")
+    helps = help_texts(cli.app)
+    made = build(read_settings(path, catalog), catalog, tmp_path / "out", helps, epub=False, tell=lambda _: None)
+    assert made.warnings == ()
+    commands = PageOf(made.index.parent / "reference" / "commands.html")
+    names = {command.name for command in cli.app.registered_commands} | {"book build", "book serve", "author new"}
+    assert {f"command-{name.replace(' ', '-')}" for name in names if name} <= commands.places
+    findings = PageOf(made.index.parent / "reference" / "findings.html")
+    assert {f"finding-{kind.replace('_', '-')}" for kind in KINDS} <= findings.places
+
+
+# ---- serving ----
+
+
+def test_a_change_is_built_again(tmp_path: Path) -> None:
+    built, stop = threading.Event(), threading.Event()
+    (tmp_path / "out").mkdir()
+    watching = threading.Thread(
+        target=rebuild_on_change, args=([tmp_path], tmp_path / "out", built.set), kwargs={"stop": stop}
+    )
+    watching.start()
+    try:
+        assert eventually(built, lambda number: (tmp_path / "chapter").write_text(str(number)))
+    finally:
+        stop.set()
+        watching.join()
+
+
+def eventually(event: threading.Event, act: Callable[[int], object]) -> bool:
+    """Whether it is set in the end, `act` being called again and again: the watcher needs a moment to begin."""
+    for number in range(100):
+        act(number)
+        if event.wait(0.1):
+            return True
+    return False
+
+
+def test_what_was_built_is_served_to_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("here", encoding="utf-8")
+    with served(tmp_path, 0) as address, urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310 - http, see below
+        assert address.startswith("http://127.0.0.1:")
+        assert answer.read() == b"here"
+        assert answer.headers["Cache-Control"] == "no-store"
