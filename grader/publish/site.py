@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.catalog import Catalog
-from grader.publish import calls, frame, style
+from grader.publish import calls, figures, frame, style
+from grader.publish.asked import asked_for
 from grader.publish.boards import Known, read_boards, write_boards
 from grader.publish.chapters import Page, render, shown
 from grader.publish.context import Book, BookError
@@ -91,6 +92,9 @@ def build(
     folders = Folders(out.resolve())
     book = Book(catalog.root, settings.folder, settings.language, catalog, _phrases(settings), folders.out, helps)
     known, refused = read_boards(settings, catalog, tell)
+    tell("figures")
+    shutil.rmtree(folders.traces, ignore_errors=True)
+    figures.prepare(book, asked_for(book, settings, settings.chapters))
     pages = dict(_rendered(settings, book, known, tell))
     if _write_sources(folders.source, pages):
         shutil.rmtree(folders.html, ignore_errors=True)
@@ -99,8 +103,9 @@ def build(
     tell("the site")
     warnings = run_sphinx("html", folders.source, folders.html, folders.doctrees, values)
     write_boards(folders.html, known)
+    shutil.rmtree(folders.html / folders.traces.name, ignore_errors=True)
     if folders.traces.is_dir():
-        shutil.copytree(folders.traces, folders.html / "traces", dirs_exist_ok=True)
+        shutil.copytree(folders.traces, folders.html / folders.traces.name)
     file = None
     if epub and not warnings:
         tell("the EPUB")
