@@ -1,0 +1,113 @@
+"""The drawings of the chapter on measuring; all points come from what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from grader.publish.numbers import result
+from grader.publish.plot import Plot
+from grader.publish.sketch import Sketch
+from grader.trace.svg import Drawing
+
+_ROOT = Path(__file__).parents[2]
+
+# Solutions that the roofline shows, and whether their names stand left of their dots.
+_ROOFLINE = {
+    "1.2": False,
+    "1.5": True,
+    "2.1": False,
+    "2.2": False,
+    "2.4": False,
+    "2.5": False,
+    "4.2": True,
+    "4.4": False,
+    "5.3": True,
+    "6.1": False,
+    "6.3": False,
+    "8.3": True,
+    "8.4": True,
+    "8.5": True,
+    "9.3": True,
+}
+_LANES, _TENSOR = 128, 4096  # of a multiprocessor, compute capability 9.0: FP32 lanes; products of halves a clock, by 2
+_DRAM = 4.8  # TB/s, NVIDIA's data sheet of the H200
+
+
+def timeline() -> Drawing:
+    """What the host's clock sees of a kernel, and what events do."""
+    sketch = Sketch("A launch on the host, and the kernel that runs later on the GPU")
+    sketch.text(10, 40, "host", kind="soft")
+    sketch.text(10, 92, "GPU", kind="soft")
+    sketch.box(64, 22, 44, 28, "launch", fill="load-past")
+    sketch.line(64, 66, 390, 66, dashed=True)
+    sketch.bracket(64, 108, 22, "host's clock", above=True)
+    sketch.box(64, 74, 96, 28, "flush the L2", fill="empty")
+    sketch.box(166, 74, 18, 28, "e", fill="store-past")
+    sketch.box(188, 74, 140, 28, "kernel", fill="load")
+    sketch.box(332, 74, 18, 28, "e", fill="store-past")
+    sketch.arrow(112, 36, 186, 72, "put into the stream")
+    sketch.bracket(175, 341, 106, "between two events")
+    return sketch.drawing()
+
+
+def laps() -> Drawing:
+    """Three processes in turn: twice the same kernel, and one with 3 % more to do."""
+    race = result(_ROOT, "h200/decisions.json")["kernels"]["memory"]["races"][0]["laps"]
+    sketch = Sketch("Microseconds by round: a kernel, the same kernel in another process, and one with 3 % more to do")
+    kinds = {"yours": "load", "itself": "store", "more": "w5"}
+    times = {name: [1e3 * ms for ms in race[name]] for name in kinds}
+    low = min(min(values) for values in times.values())
+    high = max(max(values) for values in times.values())
+    plot = Plot(
+        sketch,
+        across=(0, len(times["yours"]) + 1),
+        up=(low - 0.6, high + 0.6),
+        x_title="round",
+        y_title="µs",
+        height=170,
+    )
+    for name, values in times.items():
+        for place, value in enumerate(values, 1):
+            plot.dot(place, value, kind=kinds[name])
+    sketch.legend(56, 272, {"load": "a kernel", "store": "the same, another process", "w5": "3 % more to do"})
+    return sketch.drawing()
+
+
+def roofline() -> Drawing:
+    """Solutions by operations a byte, below what memory and arithmetic give at best."""
+    parts = {part["label"]: part for part in result(_ROOT, "h200/timings.json")["parts"]}
+    light = result(_ROOT, "h200/first_light.json")["about"]
+    clock = 1e6 * parts["1.5"]["sensors"]["sm_mhz"] * light["multiprocessors"]
+    memory = parts["1.5"]["gb_per_s"] * parts["1.5"]["ms"] / _ceiling(parts["1.5"])["ms"] / 1e3  # TB/s
+    floats, halves = (_rate(parts[label]) for label in ("2.1", "4.2"))
+
+    sketch = Sketch("Roofline of an H200: operations a second by operations a byte, both logarithmic")
+    plot = Plot(sketch, (0.05, 3000), (0.1, 2000), log=True, x_title="FLOP a byte", y_title="TFLOP/s", height=300)
+    low, high = plot.across
+    for peak in (2 * _LANES * clock / 1e12, _TENSOR * clock / 1e12):
+        plot.curve([(low, low * _DRAM), (peak / _DRAM, peak), (high, peak)], "soft", dashed=True)
+    plot.curve([(low, low * memory), (halves / memory, halves), (high, halves)], "good")
+    plot.curve([(low, low * memory), (floats / memory, floats), (high, floats)], "load")
+    sketch.text(plot.x(30), plot.y(halves) - 16, "tensor cores, halves", kind="small", align="end")
+    sketch.text(plot.x(5.5), plot.y(floats) - 6, "floats", kind="small", align="end")
+    for label, intensity, rate in _points(parts):
+        plot.dot(intensity, rate, label, "store", left=_ROOFLINE[label])
+    return sketch.drawing()
+
+
+def _points(parts: Mapping[str, Any]) -> Iterator[tuple[str, float, float]]:
+    for label in _ROOFLINE:
+        part = parts[label]
+        yield label, 1e3 * part["tflop_per_s"] / part["gb_per_s"], part["tflop_per_s"]
+
+
+def _ceiling(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = next(rival for rival in part["rivals"] if rival["name"] == "ceiling")
+    return found
+
+
+def _rate(part: Mapping[str, Any]) -> float:
+    """TFLOP/s of what bounds the part."""
+    return float(part["tflop_per_s"] * part["ms"] / _ceiling(part)["ms"])
