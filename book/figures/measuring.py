@@ -71,7 +71,7 @@ def laps() -> Drawing:
     for name, values in times.items():
         for place, value in enumerate(values, 1):
             plot.dot(place, value, kind=kinds[name])
-    sketch.legend(56, 272, {"load": "a kernel", "store": "the same, another process", "w5": "3 % more to do"})
+    sketch.legend(48, 256, {"load": "a kernel", "store": "the same, another process", "w5": "3 % more to do"})
     return sketch.drawing()
 
 
