@@ -13,23 +13,23 @@ from grader.trace.svg import Drawing
 
 _ROOT = Path(__file__).parents[2]
 
-# Solutions that the roofline shows, and whether their names stand left of their dots.
+# Solutions that the roofline shows, and where their names stand: right or left of the dot, or above it.
 _ROOFLINE = {
-    "1.2": False,
-    "1.5": True,
-    "2.1": False,
-    "2.2": False,
-    "2.4": False,
-    "2.5": False,
-    "4.2": True,
-    "4.4": False,
-    "5.3": True,
-    "6.1": False,
-    "6.3": False,
-    "8.3": True,
-    "8.4": True,
-    "8.5": True,
-    "9.3": True,
+    "1.2": "right",
+    "1.5": "left",
+    "2.1": "left",
+    "2.2": "left",
+    "2.4": "left",
+    "2.5": "left",
+    "4.2": "right",
+    "4.4": "left",
+    "5.3": "left",
+    "6.1": "right",
+    "6.3": "right",
+    "8.3": "above",
+    "8.4": "right",
+    "8.5": "above",
+    "9.3": "left",
 }
 _LANES, _TENSOR = 128, 4096  # of a multiprocessor, compute capability 9.0: FP32 lanes; products of halves a clock, by 2
 _DRAM = 4.8  # TB/s, NVIDIA's data sheet of the H200
@@ -84,16 +84,19 @@ def roofline() -> Drawing:
     floats, halves = (_rate(parts[label]) for label in ("2.1", "4.2"))
 
     sketch = Sketch("Roofline of an H200: operations a second by operations a byte, both logarithmic")
-    plot = Plot(sketch, (0.05, 3000), (0.1, 2000), log=True, x_title="FLOP a byte", y_title="TFLOP/s", height=300)
+    plot = Plot(sketch, (0.02, 5000), (0.08, 3000), log=True, x_title="FLOP a byte", y_title="TFLOP/s", height=300)
     low, high = plot.across
     for peak in (2 * _LANES * clock / 1e12, _TENSOR * clock / 1e12):
         plot.curve([(low, low * _DRAM), (peak / _DRAM, peak), (high, peak)], "soft", dashed=True)
     plot.curve([(low, low * memory), (halves / memory, halves), (high, halves)], "good")
     plot.curve([(low, low * memory), (floats / memory, floats), (high, floats)], "load")
-    sketch.text(plot.x(30), plot.y(halves) - 16, "tensor cores, halves", kind="small", align="end")
-    sketch.text(plot.x(5.5), plot.y(floats) - 6, "floats", kind="small", align="end")
+    sketch.text(plot.x(60), plot.y(halves), "tensor cores, halves", kind="small", align="end")
+    sketch.text(plot.x(5), plot.y(floats), "single precision", kind="small", align="end")
     for label, intensity, rate in _points(parts):
-        plot.dot(intensity, rate, label, "store", left=_ROOFLINE[label])
+        above = _ROOFLINE[label] == "above"
+        plot.dot(intensity, rate, "" if above else label, "store", left=_ROOFLINE[label] == "left")
+        if above:
+            sketch.text(plot.x(intensity), plot.y(rate) - 8, label, kind="small", align="middle")
     return sketch.drawing()
 
 
