@@ -26,7 +26,6 @@ _ROOFLINE = {
     "5.3": "left",
     "6.1": "right",
     "6.3": "right",
-    "8.3": "above",
     "8.4": "right",
     "8.5": "above",
     "9.3": "left",

@@ -22,11 +22,11 @@ def places() -> Drawing:
     sketch.arrow(288, 74, 288, 104, "words")
     sketch.box(24, 106, 172, 38, "shared memory\n32 banks", fill="load-past")
     sketch.box(204, 106, 172, 38, "L1 cache\nlines of 128 bytes", fill="load-past")
-    sketch.text(200, 170, "together 256 KiB", kind="soft", align="middle")
-    sketch.arrow(288, 156, 288, 206, "sectors of 32 bytes")
+    sketch.text(376, 172, "together 256 KiB", kind="soft", align="end")
+    sketch.arrow(112, 156, 112, 206, "sectors of 32 bytes")
     sketch.box(
         8, 208, 384, 36, f"L2 cache: {light['l2_bytes'] // 2**20} MiB, for all multiprocessors", fill="store-past"
     )
-    sketch.arrow(288, 246, 288, 282, "sectors of 32 bytes")
+    sketch.arrow(112, 246, 112, 282, "sectors of 32 bytes")
     sketch.box(8, 284, 384, 36, "device memory: 141 GB, 4.8 TB/s", fill="empty")
     return sketch.drawing()
