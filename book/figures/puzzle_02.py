@@ -18,7 +18,7 @@ _INTENSITY = {"2.1": 0.25, "2.3": 4, "2.4": 16, "2.5": 32}  # operations for a b
 def product() -> Drawing:
     """A tile of C, and the bands of A and B that it needs."""
     sketch = Sketch("A tile of a product of matrices")
-    a_left, c_left, b_top, c_top = 44, 200, 34, 170
+    a_left, c_left, b_top, c_top = 44, 200, 34, 184
     deep, high, wide = 130, 110, 160
     sketch.box(a_left, c_top, deep, high, fill="empty")
     sketch.box(c_left, b_top, wide, deep - 10, fill="empty")
@@ -31,7 +31,7 @@ def product() -> Drawing:
     sketch.box(c_left + col, c_top + row, tile, tile, fill="store")
     sketch.text(a_left, c_top - 8, "A [M, K]", kind="code")
     sketch.text(c_left, b_top - 8, "B [K, N]", kind="code")
-    sketch.text(c_left, c_top - 6, "C [M, N]", kind="code")
+    sketch.text(c_left, c_top - 8, "C [M, N]", kind="code")
     sketch.arrow(a_left + 8, c_top + high + 14, a_left + deep - 8, c_top + high + 14)
     sketch.text(a_left + deep / 2, c_top + high + 32, "k", align="middle", kind="code")
     sketch.arrow(c_left - 14, b_top + 8, c_left - 14, b_top + deep - 20)
@@ -42,19 +42,19 @@ def product() -> Drawing:
 def barriers() -> Drawing:
     """Two warps, two rounds: what each barrier is for."""
     sketch = Sketch("What the two barriers of a round are for")
-    left, top, high = 62, 44, 34
-    stores, products = ((0, 34), (0, 58)), ((64, 66), (64, 44))
+    left, top, high, turn_wide = 54, 44, 34, 170
+    store_wide, product_wide, first, second = (46, 62), (84, 66), 66, 158
     for warp in range(2):
         y = top + warp * (high + 22)
         sketch.text(left - 8, y + 21, f"warp {warp}", kind="small", align="end")
         for turn in range(2):
-            start = left + turn * 166
-            sketch.box(start, y, stores[warp][1], high, "store", fill="store-past")
-            sketch.box(start + products[warp][0], y, products[warp][1], high, "multiply", fill="load-past")
+            start = left + turn * turn_wide
+            sketch.box(start, y, store_wide[warp], high, "store", fill="store-past")
+            sketch.box(start + first + 4, y, product_wide[warp], high, "multiply", fill="load-past")
     below = top + 2 * high + 22
     for turn in range(2):
-        start = left + turn * 166
-        for place, words in ((61, "all stored"), (133, "all read")):
+        start = left + turn * turn_wide
+        for place, words in ((first, "all stored"), (second, "all read")):
             sketch.line(start + place, top - 10, start + place, below + 10)
             sketch.text(start + place, top - 16, words, kind="small", align="middle")
     sketch.text(left, below + 26, "time →", kind="soft")
@@ -102,26 +102,21 @@ def _hanging(
 def register_tile() -> Drawing:
     """The tile of a block, what it takes of A and B in a round, and the 64 results of one thread."""
     sketch = Sketch("Tiles of a block and of a thread in 2.5")
-    unit, left, top = 1.9, 96, 86
-    side, deep, ty, tx = 128, 8, 1, 2
-    sketch.box(left, top, side * unit, side * unit, fill="empty")
-    a_left, b_top = left - 30 - deep * unit, top - 18 - deep * unit
-    sketch.box(a_left, top, deep * unit, side * unit, fill="empty")
-    sketch.box(left, b_top, side * unit, deep * unit, fill="empty")
-    for down in range(2):
-        y = top + (down * 64 + ty * 4) * unit
-        sketch.box(a_left, y, deep * unit, 4 * unit, fill="load")
-        for along in range(2):
-            x = left + (along * 64 + tx * 4) * unit
-            sketch.box(x, y, 4 * unit, 4 * unit, fill="store")
-            sketch.box(x, b_top, 4 * unit, deep * unit, fill="load")
-    sketch.line(left, top + 64 * unit, left + side * unit, top + 64 * unit, dashed=True)
-    sketch.line(left + 64 * unit, top, left + 64 * unit, top + side * unit, dashed=True)
-    sketch.text(a_left - 6, top + side * unit + 18, "BK = 8 of A", kind="small")
-    sketch.text(left + side * unit + 6, b_top + 12, "BK = 8\nof B", kind="small")
-    sketch.bracket(left, left + side * unit, top + side * unit + 24, "BN = 128")
-    sketch.text(left - 8, top + side * unit / 2, "BM", kind="soft", align="end")
-    sketch.text(left + 80 * unit, top + 22 * unit, "8 × 8 results\nof one thread", kind="small")
+    size, left, top, cells, ty, tx = 7.6, 92, 62, 32, 1, 2  # a cell is 4 × 4 values
+    own_rows, own_columns = (ty, cells // 2 + ty), (tx, cells // 2 + tx)
+    side = cells * size
+    of_a = {(row, place): "load" for row in own_rows for place in range(2)}
+    of_b = {(place, column): "load" for column in own_columns for place in range(2)}
+    of_c = {(row, column): "store" for row in own_rows for column in own_columns}
+    sketch.cells(left - 44, top, rows=cells, columns=2, size=size, painted=of_a)
+    sketch.cells(left, top - 30, rows=2, columns=cells, size=size, painted=of_b)
+    sketch.cells(left, top, rows=cells, columns=cells, size=size, painted=of_c)
+    sketch.text(left - 46, top - 8, "A", kind="code")
+    sketch.text(left - 14, top - 20, "B", kind="code")
+    sketch.bracket(left - 44, left - 44 + 2 * size, top + side + 6, "BK = 8")
+    sketch.bracket(left, left + side, top + side + 6, "BN = 128")
+    sketch.text(left + side + 8, top + side / 2, "BM =\n128", kind="soft")
+    sketch.legend(left - 44, top + side + 52, {"load": "read for these k", "store": "the 8 × 8 results of a thread"})
     return sketch.drawing()
 
 
@@ -158,11 +153,11 @@ def forms() -> Drawing:
         top = 34 + place * 104
         sketch.text(14, top + 34, name, kind="head")
         sketch.text(14, top + 52, part, kind="soft")
-        _matrix(sketch, 80, top + 8, 104, 60, ("rows of C", "k"), down=a_down, put="along" if a_down else "down")
-        _matrix(sketch, 262, top, 104, 72, ("k", "columns of C"), down=b_down, put="down" if b_down else "along")
+        _matrix(sketch, 80, top + 8, 84, 60, ("rows of C", "k"), down=a_down, put="along" if a_down else "down")
+        _matrix(sketch, 258, top, 84, 72, ("k", "columns of C"), down=b_down, put="down" if b_down else "along")
         if place == 0:
             sketch.text(80, top - 14, "A", kind="code")
-            sketch.text(262, top - 14, "B", kind="code")
+            sketch.text(258, top - 14, "B", kind="code")
     return sketch.drawing()
 
 
@@ -176,7 +171,8 @@ def _matrix(
         else:
             sketch.arrow(left + 8, top + high * lane, left + wide - 8, top + high * lane)
     sketch.text(left - 5, top + high / 2 - 6, sides[0].replace(" ", "\n"), kind="small", align="end")
-    sketch.text(left, top + high + 14, f"{sides[1]} →   put {put}", kind="small")
+    sketch.text(left + wide / 2, top + high + 14, sides[1], kind="small", align="middle")
+    sketch.text(left + wide + 6, top + high / 2 - 2, f"put\n{put}", kind="small")
 
 
 def roofline() -> Drawing:
