@@ -26,7 +26,7 @@ def levels() -> Drawing:
         ("grid", "1,056 blocks", "one place in device memory, atomics", "store", 376),
         ("block", "8 warps", "shared memory, one barrier", "store-past", 330),
         ("warp", "32 lanes", "each other's registers, shuffles", "load-past", 284),
-        ("thread", "up to 993 elements", "its own register, nobody to wait for", "load", 238),
+        ("thread", "up to 993 elements", "its own register, no meeting", "load", 238),
     ]
     for place, (level, many, where, fill, wide) in enumerate(rows):
         y = 14 + 74 * place
