@@ -11,7 +11,7 @@ def one_row() -> Drawing:
     every = range(columns)
     sketch.text(62, 41, "x", kind="code", align="end")
     sketch.cells(left, 18, rows=1, columns=columns, size=size, painted={(0, c): "load-past" for c in every})
-    sketch.arrow(220, 56, 220, 84, "square each, add up, divide by cols")
+    sketch.arrow(220, 56, 220, 84, "squared, summed, / cols")
     sketch.box(140, 86, 160, 28, "mean of the squares", fill="empty")
     sketch.arrow(220, 114, 220, 142, "+ eps, then 1 / √")
     sketch.box(180, 144, 80, 28, "r", fill="w1")
@@ -31,21 +31,17 @@ def two_ways() -> Drawing:
     sketch = Sketch("One x reaches the loss by its own y, and through r by every y of the row")
     left, size, columns, own = 40, 40, 8, 2
     sketch.text(28, 44, "x", kind="code", align="end")
-    sketch.cells(
-        left, 20, rows=1, columns=columns, size=size, painted={(0, own): "load"}, words={(0, own): "x[c]"}
-    )
+    sketch.cells(left, 20, rows=1, columns=columns, size=size, painted={(0, own): "load"}, words={(0, own): "x[c]"})
     at = left + (own + 0.5) * size
     sketch.arrow(at, 60, at, 168)
     sketch.text(at - 8, 118, "by its own y", kind="soft", align="end")
     sketch.arrow(at, 60, 248, 96)
     sketch.box(250, 84, 64, 28, "r", fill="w1")
-    sketch.text(322, 102, "which all share", kind="soft")
+    sketch.text(322, 102, "all share it", kind="soft")
     for column in range(columns):
         sketch.arrow(282, 112, left + (column + 0.5) * size, 168)
     sketch.text(28, 192, "y", kind="code", align="end")
-    sketch.cells(
-        left, 168, rows=1, columns=columns, size=size, painted={(0, own): "store"}, words={(0, own): "y[c]"}
-    )
+    sketch.cells(left, 168, rows=1, columns=columns, size=size, painted={(0, own): "store"}, words={(0, own): "y[c]"})
     for column in range(columns):
         sketch.line(left + (column + 0.5) * size, 208, 200, 236)
     sketch.box(164, 236, 72, 28, "loss", fill="empty")
@@ -82,13 +78,12 @@ def partial_sums() -> Drawing:
     sketch.text(232, 18, "workspace, by block", kind="soft")
     for block in range(blocks):
         y = 52 + block * 44
-        sketch.cells(
-            232, y, rows=1, columns=columns, size=size, painted={(0, c): fills[block] for c in range(columns)}
-        )
+        sketch.cells(232, y, rows=1, columns=columns, size=size, painted={(0, c): fills[block] for c in range(columns)})
         sketch.text(232 + columns * size + 8, y + 15, str(block), kind="small")
         for row in range(block, rows, blocks):
             sketch.arrow(30 + columns * size + 4, 39 + row * (size + 2), 228, y + size / 2)
-    sketch.arrow(298, 166, 298, 206, "block 0 first, always")
+    sketch.arrow(298, 166, 298, 206)
+    sketch.text(206, 226, "block 0 first, always", kind="soft", align="end")
     sketch.cells(232, 208, rows=1, columns=columns, size=size, painted={(0, c): "w0" for c in range(columns)})
     sketch.text(226, 224, "dw", kind="code", align="end")
     return sketch.drawing()
