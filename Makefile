@@ -6,7 +6,7 @@ SEED ?= 1
 BIN := .venv/bin
 CXX_SOURCES = $(shell find grader puzzles solutions tests -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo book test thorough fuzz lint format bench gpu clean
+.PHONY: help setup demo book test thorough sanitized fuzz lint format bench gpu clean
 
 help:           ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -20,11 +20,14 @@ demo: setup     ## grade puzzle 1 twice: the untouched skeletons, then the solut
 book: setup     ## the book as a site, which needs no server, and as an EPUB: build/book
 	@$(BIN)/grader book build
 
-test: setup     ## all tests, on all cores (up to 8)
-	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+test: setup     ## all tests but those under sanitizers, on all cores (up to 8)
+	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal -m "not sanitizers"
 
-thorough: setup ## the same with all of which an ordinary run tries a sample, which takes many minutes more
+thorough: setup ## those too, and all of which an ordinary run tries a sample, which takes many minutes more
 	@GRADER_THOROUGH=1 $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+
+sanitized: setup ## a short run of the next under sanitizers: two minutes, most of them building
+	@$(BIN)/python -m pytest -m sanitizers tests/test_fuzz.py
 
 fuzz: setup     ## damaged PTX, damaged programs and wild launches, under sanitizers (SECONDS=300, SEED=1)
 	@$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) --seed $(SEED)

@@ -34,6 +34,7 @@ def _sanitizers() -> None:
         pytest.skip(missing)
 
 
+@pytest.mark.sanitizers
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", [1, seed_of_the_commit()], ids=["fixed", "of the commit"])
 def test_damaged_texts_and_programs_are_refused_or_run_within_bounds(tmp_path: Path, seed: int) -> None:
@@ -43,6 +44,7 @@ def test_damaged_texts_and_programs_are_refused_or_run_within_bounds(tmp_path: P
     assert min(map(int, cases)) > 10
 
 
+@pytest.mark.sanitizers
 @pytest.mark.timeout(1800)
 def test_the_machine_is_built_with_both_sanitizers() -> None:
     code = build_sanitized_machine(SANITIZERS).read_bytes()
