@@ -23,6 +23,8 @@ from grader.publish.statements import minutes, parts_table, statement
 if TYPE_CHECKING:
     from grader.publish.context import Book
 
+_SHOWN_ANYWAY = 8  # so few lines between a header and a function are not left out
+
 
 def functions(book: Book) -> dict[str, Callable[..., object]]:
     """What a chapter calls, by name."""
@@ -32,7 +34,7 @@ def functions(book: Book) -> dict[str, Callable[..., object]]:
         source = source_of(book, part_of(book, label).label)
         whole = whole or not regions(source.text)  # nothing is asked for: all of it is given
         spans = [Span(1, len(source.lines))] if whole else [header(source), *around_answers(source)]
-        return shown(source, spans, highlight)
+        return shown(source, spans, highlight, between=_SHOWN_ANYWAY)
 
     def header_(label: str) -> str:
         source = source_of(book, part_of(book, label).label)
@@ -72,13 +74,15 @@ def functions(book: Book) -> dict[str, Callable[..., object]]:
     }
 
 
-def shown(source: Source, spans: Sequence[Span], highlight: str | None = None, lines: Sequence[int] = ()) -> str:
-    """These lines as a block that names its file; where lines are left out between them, it says so.
+def shown(
+    source: Source, spans: Sequence[Span], highlight: str | None = None, lines: Sequence[int] = (), between: int = 0
+) -> str:
+    """These lines as a block that names its file; it says where more than so many lines `between` are left out.
 
     Lines that contain `highlight` stand out, and of one span those whose numbers are in `lines`; raises `UsageError`
     where there is no line to highlight.
     """
-    pieces = joined(spans)
+    pieces = joined(spans, between)
     if all(not source[piece].strip() for piece in pieces):
         raise UsageError(f"{source.path} has nothing there that could be shown.")
     gap = "# …" if source.language == "python" else "// …"

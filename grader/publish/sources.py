@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from grader.publish.context import Book
 
 _OF_PART = re.compile(r"(\d+\.\d+)(?:(!)(\w*))?")
-_SHOWN_ANYWAY = 8  # so few lines between two pieces are shown, not left out
 _BEYOND = "…"
 
 
@@ -169,11 +168,11 @@ def line_with(source: Source, text: str) -> int:
     return found[0]
 
 
-def joined(spans: Sequence[Span]) -> list[Span]:
-    """The same lines in order, those together between which hardly anything would be left out."""
+def joined(spans: Sequence[Span], between: int) -> list[Span]:
+    """The same lines in order; those become one piece that have at most so many lines `between` them, with these."""
     merged: list[Span] = []
     for span in sorted(spans, key=lambda span: span.first):
-        near = bool(merged) and span.first - merged[-1].last - 1 <= _SHOWN_ANYWAY
+        near = bool(merged) and span.first - merged[-1].last - 1 <= between
         merged.append(Span(merged.pop().first, span.last) if near else span)
     return merged
 

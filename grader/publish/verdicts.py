@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Answer = Callable[[Request], str]
 
 _MOST_CHANGED = 16  # lines: what differs more was written on its own, and a difference tells nothing
+_QUIET = re.compile(r"\[\[maybe_unused\]\] |^ *\(void\).*// no warning.*$")
+_MARKERS = ("// --- your code ---", "// --- end ---", "# --- your code ---", "# --- end ---")
 _MARKED = re.compile(r"^  ▶ +(\d+) │", re.MULTILINE)
 
 
@@ -82,8 +84,9 @@ def _mistake(book: Book, label: str, wrong: Source, answered: str) -> str:
 
 
 def _body(source: Source) -> list[str]:
-    """The lines behind the comment at the top."""
-    return source.lines[header(source).last :]
+    """The lines behind the comment at the top, without what only keeps an empty skeleton quiet."""
+    lines = (_QUIET.sub("", line) for line in source.lines[header(source).last :])
+    return [line for line in lines if line.strip() not in _MARKERS]
 
 
 def _changed(right: list[str], wrong: list[str]) -> Iterator[str]:
