@@ -11,6 +11,7 @@ import traceback
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
@@ -30,17 +31,22 @@ class Page:
 
     def template_line(self, line: int) -> int:
         """The line of the template that line `line` of the text comes from, or that of the call which made it."""
-        rendered, written = self.text.splitlines(), self.template.read_text(encoding="utf-8").splitlines()
-        blocks = difflib.SequenceMatcher(None, rendered, written, autojunk=False).get_matching_blocks()[:-1]
+        blocks, lines = self._shared
         place = bisect_right([block.a for block in blocks], line - 1) - 1
         if place < 0:
             return 1
         block = blocks[place]
-        past = line - 1 - block.a - block.size  # how far beyond what both share
-        if past < 0:
+        if line - 1 < block.a + block.size:
             return block.b + line - block.a
-        after = blocks[place + 1].b if place + 1 < len(blocks) else len(written)
+        after = blocks[place + 1].b if place + 1 < len(blocks) else lines
         return min(block.b + block.size + 1, max(after, 1))
+
+    @cached_property
+    def _shared(self) -> tuple[list[difflib.Match], int]:
+        """The lines that the text and its template share, in blocks, and how many lines the template has."""
+        rendered, written = self.text.splitlines(), self.template.read_text(encoding="utf-8").splitlines()
+        blocks = difflib.SequenceMatcher(None, rendered, written, autojunk=False).get_matching_blocks()
+        return blocks[:-1], len(written)
 
 
 def render(template: Path, functions: Functions, filters: Functions) -> Page:
