@@ -87,10 +87,10 @@ def names_of(count: int) -> list[str]:
 def tiles() -> Drawing:
     """One block of 8.4 at its third tile of keys."""
     sketch = Sketch("Tiles of keys and values stream past a block's queries")
-    left, wide, now = 96, 48, 2
+    left, wide, now = 96, 58, 2
     sketch.text(left, 20, "k, 32 keys a tile", kind="soft")
-    sketch.text(left + 6 * wide, 214, "v, 32 values a tile", kind="soft", align="end")
-    for tile in range(6):
+    sketch.text(left + 5 * wide, 214, "v, 32 values a tile", kind="soft", align="end")
+    for tile in range(5):
         x = left + tile * wide
         fill = "load" if tile == now else "load-past" if tile < now else "empty"
         for y in (28, 222):
@@ -106,11 +106,11 @@ def tiles() -> Drawing:
     sketch.arrow(middle, 178, middle, 220)
     sketch.arrow(middle, 258, middle, 290)
     sketch.box(
-        left, 292, 6 * wide - 3, 46, "32 rows of o so far, of each\nthe largest score and the sum", fill="store-past"
+        left, 292, 5 * wide - 3, 46, "32 rows of o so far, of each\nthe largest score and the sum", fill="store-past"
     )
     sketch.text(12, 312, "rescaled,", kind="soft")
     sketch.text(12, 328, "added to", kind="soft")
-    sketch.arrow(left + 3 * wide + 6, 45, left + 6 * wide - 8, 45)
+    sketch.arrow(left + 3 * wide + 6, 45, left + 5 * wide - 8, 45)
     return sketch.drawing()
 
 
