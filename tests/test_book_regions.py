@@ -110,11 +110,12 @@ def test_declarations_know_templates_attributes_and_initialisers() -> None:
     source = (
         "constexpr int sizes[] = {1, 2};\nstatic Registration one{{A, f}};\nint declared(int);\n"
         "// says why\ntemplate <int n>\n__global__ void __launch_bounds__(256) kernel(int x = f({1})) {\n"
-        '    const char* brace = "}";  // }\n}\nstruct Pair { int a, b; };\n'
+        '    const char* brace = "}";  // }\n}\nstruct Pair { int a, b; };\nstruct alignas(16) Four { int a[4]; };\n'
     )
     found = {one.name: (one.first, one.last) for one in declarations(source, "cuda") if one.name}
     assert found["kernel"] == (4, 8)
     assert found["Pair"] == (9, 9)
+    assert found["Four"] == (10, 10)
     assert "declared" not in found
 
 

@@ -60,14 +60,28 @@ def _declaration(source: str, tokens: Sequence[Token], *, has_body: bool) -> Dec
 
 
 def _name(tokens: Sequence[Token]) -> str:
-    for token, following in pairwise(tokens):
+    """What stands before the parameters of a function, or behind `struct` and the like, attributes aside."""
+    plain = _without_attributes(tokens)
+    for token, following in pairwise(plain):
         if token.text in _TYPES:
             return following.text
-        if token.kind == "name" and following.text == "(" and token.text not in _ATTRIBUTES:
+        if token.kind == "name" and following.text == "(":
             return token.text
         if token.text == "{":
             break
     return ""
+
+
+def _without_attributes(tokens: Sequence[Token]) -> list[Token]:
+    """Without `alignas(16)` and its like."""
+    left, place = [], 0
+    while place < len(tokens):
+        if tokens[place].text in _ATTRIBUTES and place + 1 < len(tokens) and tokens[place + 1].text == "(":
+            place = (closing(tokens, place + 1) or place) + 1
+            continue
+        left.append(tokens[place])
+        place += 1
+    return left
 
 
 def _with_comment(lines: Sequence[str], first: int) -> int:
