@@ -8,10 +8,12 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from grader import smallest
 from grader.catalog import UsageError
 from grader.publish import counts, verdicts
 from grader.publish.asked import asked_for
@@ -23,6 +25,7 @@ from grader.publish.settings import read_settings
 from grader.publish.store import store, unwanted
 from grader.publish.stored import is_fresh, stored_answer, stored_path, written
 from grader.publish.transcripts import COLUMNS, answers, without_seconds
+from grader.puzzle import Case
 from tests.book import asked_in, edition
 from tests.judging import ROOT
 from tests.sampling import sampled
@@ -55,6 +58,19 @@ def test_what_changes_from_run_to_run_is_not_kept() -> None:
     assert without_seconds(slow) == without_seconds(VERDICT)
     assert "reads 1.5 s of nothing" in without_seconds(VERDICT)
     assert without_seconds(VERDICT).splitlines()[-1] == f"{'  WRONG · 1 fault':<{COLUMNS - 6}}seed 7"
+
+
+@pytest.mark.parametrize(("patience", "seconds"), [("", 2.0), ("60", 120.0), ("soon", 2.0)])
+def test_the_smallest_case_is_looked_for_as_long_as_it_takes(
+    monkeypatch: pytest.MonkeyPatch, patience: str, seconds: float
+) -> None:
+    given: list[float] = []
+    monkeypatch.setenv("GRADER_PATIENCE", patience)
+    monkeypatch.setattr(smallest, "shrink", lambda *_positional, **named: given.append(named["seconds"]))
+    part, built = SimpleNamespace(), SimpleNamespace(cached=True)
+    failing = smallest.Failing(Case(n=1), "wrong_values", [], [])
+    smallest.smallest_case(part, "1.1", built, failing, 7, SimpleNamespace(), 2.0)  # type: ignore[arg-type]
+    assert given == [seconds]
 
 
 def test_a_part_is_shown_before_half_way_and_solved() -> None:
