@@ -19,6 +19,7 @@ def late() -> Drawing:
     sketch.box(130, 94, 150, 30, "kernel", fill="load-past")
     sketch.box(254, 94, 26, 30, fill="bad")
     sketch.arrow(86, 54, 130, 92)
-    sketch.arrow(268, 92, 330, 54, "told only now")
+    sketch.arrow(268, 92, 310, 54)
+    sketch.text(304, 80, "told only now", kind="soft")
     sketch.text(268, 142, "here it went out of bounds", kind="soft", align="middle")
     return sketch.drawing()

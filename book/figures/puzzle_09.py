@@ -20,11 +20,11 @@ def halves() -> Drawing:
         sketch.text(_at(value), axis + 24, words, kind="small", align="middle")
     middle = 1 + 2.0**-11
     sketch.line(_at(middle), axis - 22, _at(middle), axis + 8, dashed=True)
-    sketch.text(_at(middle) + 4, axis + 40, "the middle", kind="small", align="middle")
+    sketch.text(_at(middle) + 4, axis - 12, "the middle between two", kind="small")
     sketch.arrow(_at(1), 30, _at(1 + 2.0**-10), 30)
-    sketch.text(_at(1 + 2.0**-10) + 8, 34, "a step of 0.001 arrives", kind="soft")
+    sketch.text(_at(1) - 8, 34, "a step of 0.001 arrives", kind="soft", align="end")
     sketch.arrow(_at(1), 66, _at(1.0001) + 6, 66)
-    sketch.text(_at(middle) + 8, 70, "a step of 0.0001 is rounded away", kind="soft")
+    sketch.text(_at(1) - 8, 70, "0.0001 is rounded away", kind="soft", align="end")
     return sketch.drawing()
 
 
