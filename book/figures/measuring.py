@@ -52,6 +52,23 @@ def timeline() -> Drawing:
     return sketch.drawing()
 
 
+def read_again() -> Drawing:
+    """GB/s of reading the same data again, by its size: in the L2 cache, and too large for it."""
+    measured = result(_ROOT, "h200/memory.json")
+    points = [(row["mib"], row["gb_per_s"]) for row in measured["read_again"]]
+    sketch = Sketch("GB/s of reading data again, by its size in MiB")
+    plot = Plot(
+        sketch, (3, 5000), (1000, 20_000), x_title="MiB that are read again and again", y_title="GB/s", log=True
+    )
+    plot.curve(points, "load")
+    for mib, rate in points:
+        plot.dot(mib, rate, kind="load")
+    at = plot.x(measured["l2_mib"])
+    sketch.line(at, plot.top, at, plot.top + plot.height, dashed=True)
+    sketch.text(at + 6, plot.top + plot.height - 8, f"L2: {measured['l2_mib']} MiB", kind="small")
+    return sketch.drawing()
+
+
 def laps() -> Drawing:
     """Three processes in turn: twice the same kernel, and one with 3 % more to do."""
     race = result(_ROOT, "h200/decisions.json")["kernels"]["memory"]["races"][0]["laps"]

@@ -1,5 +1,4 @@
-// How long does a copy take? Device events around each of 21 runs, with a cold L2 cache: the median, and how sure it
-// is.
+// How long does a copy take? Events around each of 21 runs, with a cold L2 cache: the median, and how sure it is.
 //
 //   grader run book/programs/timing.cu            shows that it is right; a time there says nothing about a GPU
 //   nvcc -O3 -arch=native -o build/timing book/programs/timing.cu && build/timing 268435456
