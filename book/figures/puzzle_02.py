@@ -42,8 +42,8 @@ def product() -> Drawing:
 def barriers() -> Drawing:
     """Two warps, two rounds: what each barrier is for."""
     sketch = Sketch("What the two barriers of a round are for")
-    left, top, high, turn_wide = 54, 44, 34, 170
-    store_wide, product_wide, first, second = (46, 62), (84, 66), 66, 158
+    left, top, high, turn_wide = 50, 44, 34, 164
+    store_wide, product_wide, first, second = (46, 62), (84, 66), 66, 156
     for warp in range(2):
         y = top + warp * (high + 22)
         sketch.text(left - 8, y + 21, f"warp {warp}", kind="small", align="end")
@@ -116,7 +116,7 @@ def register_tile() -> Drawing:
     sketch.bracket(left - 44, left - 44 + 2 * size, top + side + 6, "BK = 8")
     sketch.bracket(left, left + side, top + side + 6, "BN = 128")
     sketch.text(left + side + 8, top + side / 2, "BM =\n128", kind="soft")
-    sketch.legend(left - 44, top + side + 52, {"load": "read for these k", "store": "the 8 × 8 results of a thread"})
+    sketch.legend(left - 44, top + side + 52, {"load": "what a thread reads of A and B", "store": "its 8 × 8 results"})
     return sketch.drawing()
 
 
