@@ -80,6 +80,15 @@ def test_cells_cover_what_they_are_given_and_nothing_else() -> None:
     assert area(cells([(row, column) for row in range(9) for column in range(row + 1)])) == 45
 
 
+@pytest.mark.parametrize(("stride", "told"), [(8, "waits for one wavefront"), (16, "waits, up to 3 wavefronts")])
+def test_a_bank_map_says_how_long_the_last_lane_waits(stride: int, told: str) -> None:
+    row = shared(26)
+    first = row.lanes[0]
+    assert first is not None
+    strided = replace(row, lanes=tuple(first + stride * lane for lane in range(32)), array=None)
+    assert told in bank_map(strided).body
+
+
 def test_a_bank_map_has_a_cell_for_each_word_and_a_colour_for_each_wait() -> None:
     column = bank_map(shared(30))
     waiting = [parsed(column).findall(f".//{SVG}g/{SVG}g/{SVG}path[@class='w{shade}']") for shade in range(7)]

@@ -101,4 +101,5 @@ def _legend(asked: list[Served], y: float) -> str:
     start = _LEFT + 112
     for place, at in enumerate(shades):
         body += tag("rect", x=start + 9 * place, y=y - 8, width=9, height=9, class_=f"w{at}")
-    return body + text(start + 9 * len(shades) + 6, y, say("waits", number=number(most)), "soft")
+    told = say("waits_for_one") if most == 1 else say("waits", number=number(most))
+    return body + text(start + 9 * len(shades) + 6, y, told, "soft")
