@@ -238,7 +238,7 @@ puzzle = Puzzle(
                 "prefill after cached keys": attend((2, 20, 90, 64), (1, 40, 41, 128), causal=1),
                 "decode": attend((3, 1, 200, 64), (1, 2, 700, 40), causal=1) + attend((2, 1, 100, 128)),
                 "rows that see nothing": [
-                    *attend((2, 70, 5, 40), (1, 64, 63, 64), causal=1),
+                    *attend((2, 70, 5, 40), (1, 64, 63, 64), (1, 32, 1, 64), causal=1),
                     *attend((2, 3, 0, 40)),
                     *attend((1, 3, 0, 40), causal=1),
                 ],
@@ -279,7 +279,7 @@ puzzle = Puzzle(
                 "prefill after cached keys": attend((2, 5, 77, 64), (1, 70, 200, 64), causal=1),
                 "decode": attend((3, 1, 130, 64), causal=1) + attend((2, 1, 70, 128)),
                 "rows that see nothing": [
-                    *attend((1, 150, 70, 64), (2, 37, 5, 128), causal=1),
+                    *attend((1, 150, 70, 64), (2, 37, 5, 128), (1, 64, 1, 64), causal=1),
                     *attend((2, 3, 0, 64)),
                     *attend((1, 3, 0, 64), causal=1),
                 ],
@@ -367,7 +367,7 @@ puzzle = Puzzle(
                 "causal": attend((2, 33, 33, 40), (1, 64, 64, 64), causal=1),
                 "more keys than queries": attend((2, 5, 37, 40), (1, 1, 70, 64), causal=1),
                 "rows that see nothing": [
-                    *attend((2, 37, 5, 40), (1, 70, 33, 64), causal=1),
+                    *attend((2, 37, 5, 40), (1, 70, 33, 64), (1, 32, 1, 64), causal=1),
                     *attend((2, 3, 0, 40)),
                 ],
                 "many queries": attend(
