@@ -95,6 +95,17 @@ def test_comments_strings_and_odd_spacing_are_no_matter() -> None:
     assert read.instructions[1].line == 11
 
 
+def test_what_the_compiler_has_moved_goes_to_the_line_that_uses_it_next() -> None:
+    moved = "cvt.rn.f32.u32 %f1, %r1;\ndiv.rn.f32 %f2, %f1, %f1;\nld.global.v2.u32 {%r3, %r4}, [%rd2];\nmov.u32 %r5, 7;"
+    module = read_ptx(
+        kernel(f".loc 1 3 0\nmov.u32 %r1, 1;\n.loc 1 0 5\n{moved}\n.loc 1 5 0\nst.global.f32 [%rd1], %f2;\nret;")
+    )
+    read = module.functions["k"].body
+    assert read is not None
+    lines = [module.locations[one.location].line for one in read.instructions]
+    assert lines == [3, 5, 5, 3, 3, 5, 5]  # nobody uses what the fourth and the fifth make: they stay
+
+
 def test_module_level_directives_are_read() -> None:
     text = f"""{HEADER}
     .visible .global .align 4 .u32 plain = 7;

@@ -7,8 +7,23 @@ instructions) are read without detours.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
-from grader.simt.ptx import TYPE_BITS, Body, Instruction, Label, Location, Module, Register
+from grader.simt.ptx import (
+    TYPE_BITS,
+    Address,
+    Body,
+    Instruction,
+    Label,
+    Location,
+    Module,
+    Not,
+    Operand,
+    Pair,
+    Register,
+    Selector,
+    Vector,
+)
 from grader.simt.ptx_declarations import STATE_SPACES, Declarations
 from grader.simt.ptx_operands import OperandReader
 from grader.simt.ptx_tokens import END
@@ -27,6 +42,8 @@ class BodyReader(OperandReader):
         self.locations: dict[tuple[int, int, str | None, int | None], int] = {}
         self.last_at: dict[tuple[int, int, int], int] = {}  # position of a .loc -> its latest location
         self.labels: list[dict[str, str]] = []  # by scope: name -> name in the body
+        self.nowhere = False  # since a .loc of line 0: the compiler has moved what follows
+        self.moved: set[int] = set()  # the instructions that it moved
 
     def read(self) -> Body:
         cursor, words = self.cursor, self.cursor.words
@@ -52,6 +69,8 @@ class BodyReader(OperandReader):
                 self.instruction()
             else:
                 cursor.at += 1
+        if self.moved:
+            settle(self.body.instructions, self.moved)
         return self.body
 
     def open(self) -> None:
@@ -138,7 +157,7 @@ class BodyReader(OperandReader):
             self.cursor.declare(f"{prefix}{number}", self.new_register(f"{prefix}{number}", bits))
 
     def loc(self) -> None:
-        """`.loc file line column[, function_name label, inlined_at file line column]`; line 0 changes nothing."""
+        """`.loc file line column[, function_name label, inlined_at file line column]`; line 0 is nowhere."""
         cursor = self.cursor
         words, at = cursor.words, cursor.at
         try:
@@ -163,7 +182,8 @@ class BodyReader(OperandReader):
                     parent = self.last_at[outer] = self.new_location((outer[0], outer[1], None, None))
             else:
                 raise cursor.error("a .loc has no such attribute", back=1)
-        if position[1] == 0:
+        self.nowhere = position[1] == 0
+        if self.nowhere:
             return
         key = (position[0], position[1], function, parent)
         known = self.locations.get(key)
@@ -203,4 +223,38 @@ class BodyReader(OperandReader):
             cursor.at += 1
         else:
             operands = self.operands()
+        if self.nowhere:
+            self.moved.add(len(self.body.instructions))
         self.body.instructions.append(Instruction(opcode, guard, negated, operands, line, self.location))
+
+
+def settle(instructions: list[Instruction], moved: set[int]) -> None:
+    """What the compiler has moved out of its line goes to the line that is the next to use its result; where there is
+    none it stays at the line before.
+    """
+    used_at: dict[int, int] = {}  # register -> where it is used next
+    for place in range(len(instructions) - 1, -1, -1):
+        one = instructions[place]
+        result = one.operands[0] if one.operands else None
+        if isinstance(result, Register):
+            next_use = used_at.pop(result.number, None)
+            if place in moved and next_use is not None:
+                one.location = next_use
+        for register in registers_in(one.operands[isinstance(result, Register) :]):
+            used_at[register.number] = one.location
+
+
+def registers_in(operands: Sequence[Operand]) -> Iterator[Register]:
+    """All registers that operands name, those of addresses and vectors too."""
+    for operand in operands:
+        match operand:
+            case Register():
+                yield operand
+            case Address(base=base):
+                yield from registers_in([base])
+            case Vector(elements=elements):
+                yield from registers_in(elements)
+            case Pair(first=first, second=second):
+                yield from registers_in([first, second])
+            case Not(register=register) | Selector(register=register):
+                yield register
