@@ -57,6 +57,23 @@ Folded, with $x^2$.
 """
 
 
+# In a browser, given a width: what of the text sticks out of the window, and does not scroll inside itself.
+TOO_WIDE = """
+const scrolls = element => { for (let at = element; at.tagName !== "ARTICLE"; at = at.parentElement)
+  if (["auto", "scroll"].includes(getComputedStyle(at).overflowX)) return true; return false; };
+return [...document.querySelectorAll("article *")]
+  .filter(element => element.getBoundingClientRect().right > arguments[0] + 1 && !scrolls(element))
+  .map(element => element.outerHTML.slice(0, 80));
+"""
+# The titles of what a search has found, as soon as there are any.
+AFTER_SEARCH = """
+const end = Date.now() + 5000;
+const links = () => [...document.querySelectorAll("#search-results .search li a")].map(link => link.textContent);
+while (Date.now() < end && !links().length) await new Promise(done => setTimeout(done, 50));
+return links();
+"""
+
+
 def little_book(folder: Path, settings: str = SETTINGS, **chapters: str) -> Path:
     """Writes an edition into the folder, whose chapters are given by name, `_` for `-`; the path of its settings."""
     texts = folder / "en" / "chapters"

@@ -19,16 +19,18 @@ from grader.leaderboard.entry import results_text
 from grader.publish.chapters import render
 from grader.publish.context import BookError
 from grader.publish.lexer import VerdictLexer
-from grader.publish.mathml import mathml
+from grader.publish.mathml import breakable, mathml
 from grader.publish.serve import rebuild_on_change, served
 from grader.publish.settings import read_settings
 from grader.publish.site import Built, build
 from grader.publish.style import trace_style
 from tests import browser
 from tests.book_site import (
+    AFTER_SEARCH,
     LANES,
     PUZZLE,
     SETTINGS,
+    TOO_WIDE,
     PageOf,
     broken,
     faults_of_epub,
@@ -135,15 +137,6 @@ def test_pages_open_from_the_disk_without_a_complaint_and_no_wider_than_the_wind
     assert window.said() == []
 
 
-TOO_WIDE = """
-const scrolls = element => { for (let at = element; at; at = at.parentElement)
-  if (["auto", "scroll"].includes(getComputedStyle(at).overflowX)) return true; return false; };
-return [...document.querySelectorAll("article *")]
-  .filter(element => element.getBoundingClientRect().right > arguments[0] + 1 && !scrolls(element))
-  .map(element => element.outerHTML.slice(0, 80));
-"""
-
-
 @in_browser
 def test_the_search_finds_a_word_without_a_server(built: Built, window: Browser) -> None:
     window.open(built.index.parent / "search.html")
@@ -151,14 +144,6 @@ def test_the_search_finds_a_word_without_a_server(built: Built, window: Browser)
     found = window.run(AFTER_SEARCH)
     assert found in (["A lane"], ["Lanes"])
     assert window.said() == []
-
-
-AFTER_SEARCH = """
-const end = Date.now() + 5000;
-const links = () => [...document.querySelectorAll("#search-results .search li a")].map(link => link.textContent);
-while (Date.now() < end && !links().length) await new Promise(done => setTimeout(done, 50));
-return links();
-"""
 
 
 @in_browser
@@ -343,6 +328,18 @@ def test_formulas_that_cannot_be_set_are_refused() -> None:
 )
 def test_formulas_are_xml_of_the_size_that_is_meant(tex: str, piece: str) -> None:
     assert piece in mathml(tex, block=True)
+
+
+@pytest.mark.parametrize(
+    ("tex", "pieces"),
+    [
+        ("a = b", ["a = b"]),
+        (r"\frac{\partial L}{\partial x} = y = z", [r"\frac{\partial L}{\partial x} ", "= y ", "= z"]),
+        (r"\sum_{i=0}^{n} \left( a = b \right) \{ c\}", [r"\sum_{i=0}^{n} \left( a = b \right) \{ c\}"]),
+    ],
+)
+def test_long_formulas_in_a_line_may_be_broken_before_an_equals_sign(tex: str, pieces: list[str]) -> None:
+    assert breakable(tex) == pieces
 
 
 def test_verdicts_are_read_line_by_line() -> None:

@@ -1,0 +1,62 @@
+"""The whole book, built as an instructor builds it: once, and then looked at from all sides."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from grader import cli
+from grader.catalog import load_catalog
+from grader.cli.manual import help_texts
+from grader.publish.settings import read_settings
+from grader.publish.site import Built, build
+from tests import browser
+from tests.book_site import AFTER_SEARCH, TOO_WIDE, broken, faults_of_epub, from_elsewhere, pages_of
+from tests.judging import ROOT
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*Check CHANGES for Sphinx API modifications"),
+    pytest.mark.timeout(900),  # on a machine that never built a figure
+]
+DESKTOP, PHONE = 1280, 375
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    catalog = load_catalog(ROOT)
+    settings = read_settings(ROOT / "book" / "book.toml", catalog)
+    out = tmp_path_factory.mktemp("book")
+    return build(settings, catalog, out, help_texts(cli.app), epub=True, tell=lambda _: None)
+
+
+def test_the_whole_book_is_built_and_sound(book: Built, tmp_path: Path) -> None:
+    """One test, so that workers that share the others do not each build it."""
+    assert (book.warnings, book.notes) == ((), ())
+    site = book.index.parent
+    pages = pages_of(site)
+    assert list(broken(pages)) == []
+    assert list(from_elsewhere(site, pages)) == []
+    for page in (page for page in pages.values() if page.path.parent.name == "chapters"):
+        assert page.elements.count("h1") == 1, page.path
+    assert book.epub is not None
+    assert list(faults_of_epub(book.epub)) == []
+    if browser.programs() is not None:
+        look_at(sorted(pages), site, tmp_path)
+
+
+def look_at(pages: list[Path], site: Path, folder: Path) -> None:
+    """Every page at both widths, once light and once dark; at a thorough run at each width both."""
+    both = "GRADER_THOROUGH" in os.environ
+    with browser.started(folder) as window:
+        for number, page in enumerate(pages):
+            for width in (DESKTOP, PHONE):
+                for dark in (False, True) if both else ((number + width) % 2 == 0,):
+                    window.open(page, width=width, dark=dark)
+                    assert window.run("return document.documentElement.scrollWidth") <= width, page
+                    assert window.run(TOO_WIDE, width) == [], page
+        window.open(site / "search.html")
+        window.run("location.search = '?q=swizzle'")
+        assert len(window.run(AFTER_SEARCH)) > 1
+        assert window.said() == []
