@@ -82,13 +82,35 @@ def serve(
         raise UsageError(f"Port {port} cannot be had: {error.strerror or error}; --port 0 takes a free one.") from None
 
 
+@book.command("check")
+def check(
+    settings: SettingsOption = None,
+    only: OnlyOption = None,
+) -> None:
+    """Look whether what the chapters show is so: regions, commands, spelling, and every verdict, given again.
+
+    It takes minutes; links are looked at by `build`. Exit code: 0 all is so; 1 not; 2 bad usage, or a chapter that
+    cannot be rendered.
+    """
+    from grader.publish.book_check import check as check_book
+    from grader.publish.site import book_of
+
+    catalog = load_catalog()
+    chosen = _chosen(catalog, settings, only)
+    with progress_line() as tell:
+        faults = check_book(book_of(chosen, catalog, _folder(catalog, None), _helps()), chosen, tell)
+    for fault in faults:
+        typer.echo(fault, err=True)
+    if faults:
+        raise typer.Exit(_FAILED)
+    typer.echo(_say("checked", count=len(chosen.chapters)))
+
+
 def _build(catalog: Catalog, folder: Path, path: str | None, only: list[str] | None, *, epub: bool) -> bool:
     """Builds once and tells how it went; whether there was no warning."""
-    from grader.publish.settings import choose, read_settings
     from grader.publish.site import build as build_site
 
-    settings = read_settings(_settings_path(catalog, path), catalog)
-    chosen = choose(settings, only) if only else settings
+    chosen = _chosen(catalog, path, only)
     with progress_line() as tell:
         built = build_site(chosen, catalog, folder, _helps(), epub=epub, tell=tell)
     for line in (*built.warnings, *built.notes):
@@ -101,6 +123,14 @@ def _build(catalog: Catalog, folder: Path, path: str | None, only: list[str] | N
         if made is not None:
             typer.echo(_say("built", path=made))
     return True
+
+
+def _chosen(catalog: Catalog, path: str | None, only: list[str] | None) -> Settings:
+    """The edition, or an excerpt of it."""
+    from grader.publish.settings import choose, read_settings
+
+    settings = read_settings(_settings_path(catalog, path), catalog)
+    return choose(settings, only) if only else settings
 
 
 def _folder(catalog: Catalog, out: str | None) -> Path:

@@ -90,7 +90,7 @@ def build(
     """
     refuse_missing(settings)
     folders = Folders(out.resolve())
-    book = Book(catalog.root, settings.folder, settings.language, catalog, _phrases(settings), folders.out, helps)
+    book = book_of(settings, catalog, folders.out, helps)
     known, refused = read_boards(settings, catalog, tell)
     tell("figures")
     shutil.rmtree(folders.traces, ignore_errors=True)
@@ -119,6 +119,11 @@ def build(
     links = [line for line in told if settings.is_excerpt and _UNKNOWN_LINK in line]
     left = tuple(line for line in told if line not in links)
     return Built(folders.html / "index.html", file, left, (*links, *refused))
+
+
+def book_of(settings: Settings, catalog: Catalog, build: Path, helps: Mapping[str, str]) -> Book:
+    """What the functions of chapters are given of an edition that is built into the folder `build`."""
+    return Book(catalog.root, settings.folder, settings.language, catalog, _phrases(settings), build, helps)
 
 
 def _phrases(settings: Settings) -> Mapping[str, str]:
