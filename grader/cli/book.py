@@ -13,13 +13,13 @@ from grader.cli.progress_line import progress_line
 from grader.explain import sentence
 
 if TYPE_CHECKING:
-    pass
+    from grader.publish.settings import Settings
 
 _FAILED = 1
 _PORT = 8000
 
 book = typer.Typer(
-    help="The book of the course: build it, and look at it while you write.",
+    help="The book of the course: build it, serve it while you write, check it.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
