@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,14 @@ from grader.catalog import Catalog, load_catalog
 from grader.cli.manual import help_texts
 from grader.explain import KINDS
 from grader.leaderboard.entry import results_text
+from grader.publish import calls, frame
 from grader.publish.chapters import render
 from grader.publish.context import BookError
 from grader.publish.lexer import VerdictLexer
 from grader.publish.mathml import breakable, mathml
 from grader.publish.serve import rebuild_on_change, served
-from grader.publish.settings import read_settings
-from grader.publish.site import Built, build
+from grader.publish.settings import Settings, read_settings
+from grader.publish.site import Built, book_of, build
 from grader.publish.style import trace_style
 from tests import browser
 from tests.book_site import (
@@ -369,6 +371,21 @@ def test_every_command_and_every_kind_of_finding_has_its_place(catalog: Catalog,
     assert {f"command-{name.replace(' ', '-')}" for name in names if name} <= commands.places
     findings = PageOf(made.index.parent / "reference" / "findings.html")
     assert {f"finding-{kind.replace('_', '-')}" for kind in KINDS} <= findings.places
+
+
+def test_all_that_a_chapter_can_call_is_told(catalog: Catalog) -> None:
+    told = (ROOT / "docs" / "writing-chapters.md").read_text(encoding="utf-8")
+    settings = read_settings(ROOT / "book" / "book.toml", catalog)
+    book = book_of(settings, catalog, ROOT / "build" / "book", {})
+    names = {**calls.functions(book, "puzzle-01"), **frame.functions(settings, book)}
+    assert [name for name in names if f"{name}(" not in told] == []
+    assert [name for name in calls.filters() if f"`{name}" not in told] == []
+
+
+def test_every_setting_is_told(catalog: Catalog) -> None:
+    told = (ROOT / "docs" / "publishing.md").read_text(encoding="utf-8")
+    keys = {field.name for field in fields(Settings)} - {"path", "is_excerpt"}
+    assert [key for key in keys if f"`{key}`" not in told and f"`[[{key}]]`" not in told] == []
 
 
 # ---- serving ----
