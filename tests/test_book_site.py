@@ -101,6 +101,7 @@ def test_formulas_are_elements_of_the_page(built: Built) -> None:
     page = PageOf(built.index.parent / "chapters" / "puzzle-01.html")
     assert page.elements.count("math") == 2
     assert {"mfrac", "msqrt", "mtable"} <= set(page.elements)
+    assert (built.index.parent / "_static" / "STIXTwoMath-Regular.ttf").is_file()
 
 
 def test_a_chapter_is_filled_in_and_its_verdicts_are_coloured(built: Built) -> None:

@@ -16,6 +16,7 @@ from grader.publish.settings import Settings
 _EXTENSIONS = ("myst_parser", "sphinx_design", "sphinx_copybutton", "grader.publish.extension")
 _STYLES = ("trace.css", "book.css")
 _OF_THE_SITE = ("check-solid.svg", "copy-button.svg", "copybutton.css", "file.png", "minus.png", "plus.png")
+_LICENCE = "STIXTwoMath-OFL.txt"  # an EPUB holds no plain text; the font names its licence itself
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -73,7 +74,7 @@ def _epub(settings: Settings) -> dict[str, Any]:
         "epub_publisher": settings.author,
         "epub_basename": file_name(settings.title),
         "epub_css_files": ["ebook.css", *_STYLES],
-        "epub_exclude_files": [f"_static/{name}" for name in _OF_THE_SITE],
+        "epub_exclude_files": [f"_static/{name}" for name in (*_OF_THE_SITE, _LICENCE)],
         "epub_show_urls": "no",
         "epub_use_index": False,
     }
