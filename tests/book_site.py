@@ -180,9 +180,6 @@ def _faults_of_page(name: str, text: bytes, properties: list[str]) -> Iterator[s
     except ElementTree.ParseError as error:
         yield f"{name}: {error}"
         return
-    for element, word in (
-        ("{http://www.w3.org/1998/Math/MathML}math", "mathml"),
-        ("{http://www.w3.org/2000/svg}svg", "svg"),
-    ):
+    for element, word in _DECLARED.items():
         if (page.find(f".//{element}") is not None) != (word in properties):
             yield f"{name}: {word} is {'not ' if word not in properties else ''}declared"

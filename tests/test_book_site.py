@@ -23,8 +23,8 @@ from grader.publish.context import BookError
 from grader.publish.lexer import VerdictLexer
 from grader.publish.mathml import breakable, mathml
 from grader.publish.serve import rebuild_on_change, served
-from grader.publish.settings import Settings, read_settings
-from grader.publish.site import Built, book_of, build
+from grader.publish.settings import Settings, book_of, read_settings
+from grader.publish.site import Built, build
 from grader.publish.style import trace_style
 from tests import browser
 from tests.book_site import (

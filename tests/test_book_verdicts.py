@@ -174,8 +174,8 @@ def test_a_stored_answer_that_nobody_gives_or_wants_any_more_is_found(tmp_path: 
     left = stale.with_name("left.txt")
     left.touch()
     assert sorted(differing(book, requests, lambda name: None)) == [
-        "book/verdicts/commands/hint_3.4.txt: `grader hint 3.4` says something else now.",
-        "book/verdicts/commands/hint_3.5.txt is missing, or was made of files that have changed.",
+        f"{changed}: `grader hint 3.4` says something else now.",
+        f"{stale} is missing, or was made of files that have changed.",
     ]
     assert unwanted(book, asked) == [left]
 

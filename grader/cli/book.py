@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,13 +74,14 @@ def serve(
         except UsageError as error:
             typer.echo(f"grader: {error}", err=True)
 
-    again()
-    try:
-        with served(folder / "html", port) as address:
-            typer.echo(_say("served", address=address))
-            rebuild_on_change([path for path in _sources(catalog, settings) if path.exists()], folder, again)
-    except OSError as error:
-        raise UsageError(f"Port {port} cannot be had: {error.strerror or error}; --port 0 takes a free one.") from None
+    with ExitStack() as stack:
+        try:
+            address = stack.enter_context(served(folder / "html", port))
+        except OSError as error:
+            raise UsageError(f"Port {port} cannot be had: {error.strerror}; --port 0 takes a free one.") from None
+        again()
+        typer.echo(_say("served", address=address))
+        rebuild_on_change([path for path in _sources(catalog, settings) if path.exists()], folder, again)
 
 
 @book.command("check")
@@ -93,7 +95,7 @@ def check(
     cannot be rendered.
     """
     from grader.publish.book_check import check as check_book
-    from grader.publish.site import book_of
+    from grader.publish.settings import book_of
 
     catalog = load_catalog()
     chosen = _chosen(catalog, settings, only)
@@ -108,11 +110,17 @@ def check(
 
 def _build(catalog: Catalog, folder: Path, path: str | None, only: list[str] | None, *, epub: bool) -> bool:
     """Builds once and tells how it went; whether there was no warning."""
+    from grader.cache import ToolMissing
     from grader.publish.site import build as build_site
 
     chosen = _chosen(catalog, path, only)
-    with progress_line() as tell:
-        built = build_site(chosen, catalog, folder, _helps(), epub=epub, tell=tell)
+    try:
+        with progress_line() as tell:
+            built = build_site(chosen, catalog, folder, _helps(), epub=epub, tell=tell)
+    except ToolMissing as missing:
+        raise UsageError(f"{missing}.") from None
+    except OSError as error:
+        raise UsageError(f"The book cannot be written: {error}; --out DIR chooses another folder.") from None
     for line in (*built.warnings, *built.notes):
         typer.echo(line, err=True)
     if built.warnings:

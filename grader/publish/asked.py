@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from grader.publish.requests import Request
     from grader.publish.settings import Settings
 
-# What draws: left out, since what a chapter asks for does not depend on it.
-_SLOW = ("drawing", "trace", "trace_page")
+_SLOW = ("drawing", "trace", "trace_page")  # what they draw asks for nothing
 
 
 @dataclass
@@ -34,7 +33,6 @@ def asked_for(book: Book, settings: Settings, chapters: Sequence[str]) -> list[A
 
 
 def _asked(book: Book, settings: Settings, chapter: str) -> Asked:
-
     asked = Asked(chapter)
 
     def note_request(request: Request) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from grader.publish import asked as asking
 from grader.publish import console, coverage, spelling
+from grader.publish.chapters import shown
 from grader.publish.store import unwanted
-from grader.publish.stored import is_fresh, stored_answer
+from grader.publish.stored import is_fresh, stored_answer, stored_path
 from grader.publish.transcripts import answers
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ def check(book: Book, settings: Settings, tell: Callable[[str], None]) -> list[s
     asked = asking.asked_for(book, settings, settings.chapters)
     found = [*coverage.not_shown(book, asked), *spelling.misspelt(book, asked, whole=not settings.is_excerpt)]
     if not settings.is_excerpt:
-        left = (path.relative_to(book.root) for path in unwanted(book, asked))
-        found += [f"{path} is stored, and no chapter asks for it." for path in left]
+        found += [f"{shown(path)} is stored, and no chapter asks for it." for path in unwanted(book, asked)]
     tell("commands")
     found += console.failing(console.commands(asked), book.catalog)
     return found + list(differing(book, requests_of(asked), tell))
@@ -44,13 +44,17 @@ def differing(book: Book, requests: Sequence[Request], tell: Callable[[str], Non
     """A sentence for each stored answer that is not what the grader says now."""
     stale = [request for request in requests if not is_fresh(book, request)]
     for request in stale:
-        yield f"book/verdicts/{request.name} is missing, or was made of files that have changed."
+        yield f"{_file(book, request)} is missing, or was made of files that have changed."
     differ: list[str] = []
 
     def keep(request: Request, answer: str) -> None:
         tell(request.name)
         if answer != stored_answer(book, request):
-            differ.append(f"book/verdicts/{request.name}: `{request.command}` says something else now.")
+            differ.append(f"{_file(book, request)}: `{request.command}` says something else now.")
 
     yield from answers([request for request in requests if request not in stale], book.catalog, _JOBS, keep)
     yield from sorted(differ)
+
+
+def _file(book: Book, request: Request) -> str:
+    return shown(stored_path(book, request))

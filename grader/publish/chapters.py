@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import traceback
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -44,7 +44,7 @@ class Page:
     @cached_property
     def _shared(self) -> tuple[list[difflib.Match], int]:
         """The lines that the text and its template share, in blocks, and how many lines the template has."""
-        rendered, written = self.text.splitlines(), self.template.read_text(encoding="utf-8").splitlines()
+        rendered, written = self.text.splitlines(), text_of(self.template).splitlines()
         blocks = difflib.SequenceMatcher(None, rendered, written, autojunk=False).get_matching_blocks()
         return blocks[:-1], len(written)
 
@@ -61,13 +61,25 @@ def render(template: Path, functions: Functions, filters: Functions) -> Page:
     )
     environment.globals.update(functions)
     environment.filters.update(filters)
+    text_of(template)  # tells what is no text better than what follows
     try:
         text = environment.get_template(template.name).render()
     except TemplateSyntaxError as error:
         raise BookError(f"{shown(template)}:{error.lineno}: {error.message}") from None
     except (TemplateError, UsageError, TypeError, ValueError, LookupError, ArithmeticError, OSError) as error:
-        raise BookError(f"{shown(template)}:{_line(error, template)}: {_words(error)}") from error
+        raise BookError(f"{shown(template)}:{line_of(error, template)}: {_words(error)}") from error
     return Page(template, text)
+
+
+def text_of(path: Path) -> str:
+    """The text of a file that somebody wrote; raises BookError where it cannot be read, or is no UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BookError(f"{shown(path)} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise BookError(f"{shown(path)}:{line}: this line is no UTF-8; save the file as UTF-8.") from None
 
 
 def shown(path: Path) -> str:
@@ -78,11 +90,12 @@ def shown(path: Path) -> str:
         return path.as_posix()
 
 
-def _line(error: BaseException, template: Path) -> int:
-    """The line of the template from which the error came."""
-    frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(template)]
-    return lines[-1] or 1 if lines else 1
+def line_of(error: BaseException, file: Path) -> int:
+    """The line of the file, a template or a module, from which the error came; 1 where it came from elsewhere."""
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        return error.lineno or 1
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    return next((frame.lineno for frame in frames if frame.filename == str(file)), None) or 1
 
 
 def _words(error: BaseException) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from grader.catalog import UsageError
+from grader.publish.chapters import line_of, shown
 from grader.publish.figure import figure
 from grader.publish.numbers import TIMINGS, rate_of, result
 from grader.publish.quantities import milliseconds
@@ -34,15 +35,20 @@ def functions(book: Book, chapter: str) -> dict[str, Callable[..., object]]:
 def drawn(book: Book, chapter: str, name: str) -> Drawing:
     """Calls that function; raises `UsageError` where there is none, or it draws nothing."""
     path = book.folder / "figures" / f"{chapter.replace('-', '_')}.py"
-    shown = path.relative_to(book.root).as_posix()
+    file = shown(path)
     if not path.is_file():
-        raise UsageError(f"There is no {shown} that could draw {name!r}.")
-    function = None if name.startswith("_") else runpy.run_path(str(path)).get(name)
-    if not callable(function):
-        raise UsageError(f"{shown} has no function {name!r}.")
-    made = function()
+        raise UsageError(f"There is no {file} that could draw {name!r}.")
+    try:
+        function = None if name.startswith("_") else runpy.run_path(str(path)).get(name)
+        if not callable(function):
+            raise UsageError(f"{file} has no function {name!r}.")
+        made = function()
+    except UsageError:
+        raise
+    except Exception as error:  # whatever an author's module throws is told with its line
+        raise UsageError(f"{file}:{line_of(error, path)}: {type(error).__name__}: {error}") from error
     if not isinstance(made, Drawing):
-        raise UsageError(f"{name} in {shown} returns no Drawing.")
+        raise UsageError(f"{name} in {file} returns no Drawing.")
     return made
 
 

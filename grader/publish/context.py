@@ -19,7 +19,7 @@ class Book:
 
     `root` is the course's folder and `folder` the book's own; `phrases` are the few words that functions print into a
     page, in `language`; `helps` is the help of each command by its words ("author new"). What lies in `build`/traces
-    becomes part of the site: a chapter finds it at `../traces/`.
+    becomes part of the site, where a chapter finds it at `../traces/`.
     """
 
     root: Path

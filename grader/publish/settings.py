@@ -1,4 +1,4 @@
-"""The settings of an edition, `book/book.toml`: its title, its chapters in parts, its puzzles."""
+"""The settings of an edition, `book/book.toml`: its title, its chapters in parts, its puzzles; and its phrases."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from grader.catalog import Catalog
-from grader.publish.context import BookError
+from grader.publish.chapters import shown, text_of
+from grader.publish.context import Book, BookError
 
 _KEYS = frozenset({"title", "author", "language", "puzzles", "leaderboard", "parts"})
 _PART_KEYS = frozenset({"title", "chapters"})
@@ -63,12 +64,7 @@ class Settings:
 
 def read_settings(path: Path, catalog: Catalog) -> Settings:
     """Reads a settings' file; raises BookError with one sentence for whatever does not fit."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BookError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BookError(f"{path} is no TOML: {error}.") from None
+    table = _toml(path)
     reader = _Reader(path, table)
     reader.refuse_others(table, _KEYS)
     settings = Settings(
@@ -81,6 +77,40 @@ def read_settings(path: Path, catalog: Catalog) -> Settings:
         leaderboard=tuple(path.resolve().parent / name for name in reader.names(table, "leaderboard")),
     )
     return _without_other_puzzles(settings, catalog)
+
+
+def book_of(settings: Settings, catalog: Catalog, build: Path, helps: Mapping[str, str] | None = None) -> Book:
+    """What the functions of chapters are given of an edition that is built into the folder `build`."""
+    return Book(catalog.root, settings.folder, settings.language, catalog, _phrases(settings), build, helps or {})
+
+
+def _phrases(settings: Settings) -> Mapping[str, str]:
+    """One that is missing is told of when it is asked for."""
+    path = settings.texts / "phrases.toml"
+    phrases = _Phrases(path)
+    for key, value in (_toml(path) if path.is_file() else {}).items():
+        if not isinstance(value, str):
+            raise BookError(f"{shown(path)}: {key} should be words in quotes.")
+        phrases[key] = value
+    return phrases
+
+
+class _Phrases(dict[str, str]):
+    """Phrases by their keys, of which a file may lack some."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def __missing__(self, key: str) -> NoReturn:
+        raise BookError(f"{shown(self._path)} lacks the phrase {key!r}; the course's book/en/phrases.toml has it.")
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text_of(path))
+    except tomllib.TOMLDecodeError as error:
+        raise BookError(f"{shown(path)} is no TOML: {error}.") from None
 
 
 def choose(settings: Settings, names: Sequence[str]) -> Settings:

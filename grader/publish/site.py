@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +13,15 @@ from grader.catalog import Catalog
 from grader.publish import calls, figures, frame, style
 from grader.publish.asked import asked_for
 from grader.publish.boards import Known, read_boards, write_boards
-from grader.publish.chapters import Page, render, shown
+from grader.publish.chapters import Page, render, shown, text_of
 from grader.publish.context import Book, BookError
 from grader.publish.epub import finish
-from grader.publish.settings import Settings, refuse_missing
+from grader.publish.settings import Settings, book_of, refuse_missing
 from grader.publish.sphinx import configuration, file_name, run_sphinx
 
 Tell = Callable[[str], None]
 _TEMPLATE = ".md.j2"
+_MARK = ".grader-book"  # a file in each folder that books are built in
 _LABEL = re.compile(r"^\(([^()\s]+)\)=\s*$", re.MULTILINE)
 _UNKNOWN_LINK = "[myst.xref_missing]"
 _PLACE = re.compile(r"^(?P<file>/.+?\.md):(?P<line>\d+)?:? ?(?P<words>.*)$")
@@ -42,9 +42,21 @@ class Built:
 
 @dataclass(frozen=True)
 class Folders:
-    """Where a build writes: `html` is what one publishes, the rest is made on the way."""
+    """Where a build writes: `html` is what one publishes, beside the `epub`; what is made on the way lies in `work`."""
 
     out: Path
+
+    def take(self) -> None:
+        """Makes these folders the book's, whose builds empty them; raises BookError where they are somebody's already.
+
+        What else lies in `out` stays.
+        """
+        mark = self.out / _MARK
+        theirs = next((folder for folder in (self.html, self.epub, self.work) if folder.exists()), None)
+        if theirs is not None and not mark.exists():
+            raise BookError(f"{shown(theirs)} is there, and no book was built there: --out DIR chooses another folder.")
+        self.out.mkdir(parents=True, exist_ok=True)
+        mark.touch()
 
     @property
     def html(self) -> Path:
@@ -55,24 +67,28 @@ class Folders:
         return self.out / "epub"
 
     @property
+    def work(self) -> Path:
+        return self.out / "work"
+
+    @property
     def source(self) -> Path:
-        return self.out / "work" / "source"
+        return self.work / "source"
 
     @property
     def doctrees(self) -> Path:
-        return self.out / "work" / "doctrees"
+        return self.work / "doctrees"
 
     @property
     def static(self) -> Path:
-        return self.out / "work" / "static"
+        return self.work / "static"
 
     @property
     def xhtml(self) -> Path:
-        return self.out / "work" / "xhtml"
+        return self.work / "xhtml"
 
     @property
     def traces(self) -> Path:
-        return self.out / "traces"
+        return self.work / "traces"
 
 
 def build(
@@ -90,7 +106,8 @@ def build(
     """
     refuse_missing(settings)
     folders = Folders(out.resolve())
-    book = book_of(settings, catalog, folders.out, helps)
+    folders.take()
+    book = book_of(settings, catalog, folders.work, helps)
     known, refused = read_boards(settings, catalog, tell)
     tell("figures")
     shutil.rmtree(folders.traces, ignore_errors=True)
@@ -121,19 +138,6 @@ def build(
     return Built(folders.html / "index.html", file, left, (*links, *refused))
 
 
-def book_of(settings: Settings, catalog: Catalog, build: Path, helps: Mapping[str, str]) -> Book:
-    """What the functions of chapters are given of an edition that is built into the folder `build`."""
-    return Book(catalog.root, settings.folder, settings.language, catalog, _phrases(settings), build, helps)
-
-
-def _phrases(settings: Settings) -> Mapping[str, str]:
-    path = settings.texts / "phrases.toml"
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except tomllib.TOMLDecodeError as error:
-        raise BookError(f"{shown(path)} is no TOML: {error}.") from None
-
-
 # ---- pages ----
 
 
@@ -156,7 +160,7 @@ def _templates(settings: Settings) -> list[Path]:
 def _left_out(settings: Settings, pages: Mapping[str, Page]) -> set[str]:
     """Names of the chapters that the book has and the edition has not, and the labels in them."""
     others = [name for name in settings.known_chapters() if f"chapters/{name}" not in pages]
-    labels = (_LABEL.findall(settings.source(name).read_text(encoding="utf-8")) for name in others)
+    labels = (_LABEL.findall(text_of(settings.source(name))) for name in others)
     return set(others).union(*labels)
 
 

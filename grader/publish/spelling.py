@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.catalog import UsageError
-from grader.publish.chapters import shown
+from grader.publish.chapters import shown, text_of
 
 if TYPE_CHECKING:
     from grader.publish.asked import Asked
@@ -85,7 +85,7 @@ def misspelt(book: Book, asked: Sequence[Asked], *, whole: bool) -> Iterator[str
 def own_words(book: Book) -> list[str]:
     """The book's own list."""
     path = book.folder / book.language / WORDS
-    return path.read_text(encoding="utf-8").split() if path.is_file() else []
+    return text_of(path).split() if path.is_file() else []
 
 
 def _list(book: Book) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from grader.catalog import UsageError, load_catalog
 from grader.publish.asked import Asked, asked_for
 from grader.publish.context import Book
 from grader.publish.requests import Request
-from grader.publish.settings import Settings, read_settings
+from grader.publish.settings import Settings, book_of, read_settings
 from grader.publish.stored import FOLDER, is_fresh, stored_path, written
 from grader.publish.transcripts import answers
 
@@ -66,6 +65,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _edition() -> tuple[Settings, Book]:
     catalog = load_catalog()
     settings = read_settings(catalog.root / "book" / "book.toml", catalog)
-    phrases = tomllib.loads((settings.texts / "phrases.toml").read_text(encoding="utf-8"))
-    build = catalog.root / "build" / "book"
-    return settings, Book(catalog.root, settings.folder, settings.language, catalog, phrases, build)
+    return settings, book_of(settings, catalog, catalog.root / "build" / "book")

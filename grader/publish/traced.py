@@ -134,6 +134,8 @@ def _heading(wanted: Wanted) -> str:
 
 def _trace(wanted: Wanted) -> Trace:
     from grader.build import BuildFailed
+    from grader.simt.machine import MachineError
+    from grader.simt.ptx import PtxError
     from grader.tools import default_tools
     from grader.trace.record import NothingToDraw, Recorder
 
@@ -153,6 +155,8 @@ def _trace(wanted: Wanted) -> Trace:
         raise UsageError(
             sentence("trace", str(nothing), facts={"label": wanted.label, "line": line, "block": at})
         ) from None
+    except (PtxError, MachineError) as error:
+        raise UsageError(f"{wanted} cannot be made: {error}.") from None
 
 
 # ---- choosing what is drawn ----
