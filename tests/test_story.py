@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -338,6 +339,18 @@ def test_where_nobody_stored_the_element_the_nearest_store_is_told() -> None:
     assert story.element is not None
     assert (story.element.index, story.beside, story.block, story.thread) == (256, 255, (1, 0, 0), (255, 0, 0))
     assert ("set", "i", "255") in notes(story.items, 5)
+
+
+def test_a_race_ends_the_story_in_the_round_that_uses_the_place_in_question() -> None:
+    part = next(part for puzzle in load_catalog(ROOT).puzzles for part in puzzle.parts if part.label == "5.1")
+    source = ROOT / "tests/wrong/puzzle_05_reductions/block_no_barrier_in_the_loop.cu"
+    story = tell(Place(part.part, part.label, source.name, source), part.part, Case(n=1), source, 7, default_tools())
+    assert story is not None
+    found = re.search(r"partial\[\d+\]", story.found)
+    assert found is not None
+    used = [one.what for one in flat(story.items)[-1].parts if isinstance(one, Event) and one.kind in ("read", "write")]
+    assert found[0] in used
+    assert "partial[1]" not in used
 
 
 def test_a_fault_ends_the_story_at_its_line() -> None:

@@ -24,6 +24,7 @@ _BUFFER_TYPES = {
     "i32": Type("int", 4),
     "i64": Type("int", 8),
 }
+SHARED = ""  # stands for a buffer's name where a place is one of shared memory
 _MOST_SHOWN = 4  # elements of one wide access
 
 
@@ -31,7 +32,8 @@ _MOST_SHOWN = 4  # elements of one wide access
 class Event:
     """`kind` is "line", "set", "read", "write", "atomic" or "barrier"; `what` is the name and `value` its value, shown.
 
-    `place` is (buffer, byte offset) of an access to a buffer, and `bytes` how wide it is.
+    `place` is (buffer, byte offset) of an access to a buffer, (SHARED, offset) of one to shared memory, and `bytes` how
+    wide it is.
     """
 
     kind: str
@@ -102,7 +104,7 @@ def _accessed(entry: Mapping[str, Any], value: bytes, names: Names, frames: Mapp
         return Event(kind, function, 0, what, _many(value, of, names), (entry["region"], offset), len(value))
     if entry["space"] == "shared":
         what, of = _shared(offset, len(value), names)
-        return Event(kind, function, 0, what, _many(value, of, names))
+        return Event(kind, function, 0, what, _many(value, of, names), (SHARED, offset), len(value))
     if entry["space"] == "local":
         own = _local(function, offset, len(value), names, frames) if entry["write"] else None
         return Event("set", function, 0, own[0], shown_value(value, own[1], names)) if own else None

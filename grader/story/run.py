@@ -26,7 +26,7 @@ from grader.simt.machine import MachineError
 from grader.simt.program import Program, write_program
 from grader.simt.ptx import PtxError
 from grader.simt.software import NOBODY, RunResult, SoftwareGPU
-from grader.story.events import Event, Names, events, shown_value
+from grader.story.events import SHARED, Event, Names, events, shown_value
 from grader.story.probes import Instrumented, Probe, instrument
 from grader.story.steps import Item, steps
 from grader.story.variables import Debugged, DebugUnreadable, read_variables
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from grader.tools import Tools
 
 MOST = 20_000  # entries of a trace
+_ACCESSES = ("read", "write", "atomic")
 _AT_ONCE = ("out_of_bounds_read", "out_of_bounds_write", "misaligned_access", "read_only_violation")
 
 
@@ -83,6 +84,7 @@ class _Failure:
     thread: int
     beside: int | None = None
     place: tuple[str, int] | None = None  # buffer and byte of what the thread stored: the element, or the one beside it
+    met: tuple[str, int] | None = None  # buffer and byte of what the observation is about, where it is memory
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,8 @@ class StoryTrial(Trial):
             launch = next((one for one in launches_of(self.plan) if one.kernel == found.kernel), None)
             if launch is None or found.block is None or found.thread is None:
                 return None
-            return _Failure(run, found, None, _linear(found.block, launch.grid), _linear(found.thread, launch.block))
+            at = _linear(found.block, launch.grid), _linear(found.thread, launch.block)
+            return _Failure(run, found, None, *at, met=self._met(found))
         wrong = compare(self.part, self.case, inputs, memory).first_wrong()
         if wrong is None:
             return None
@@ -149,6 +152,15 @@ class StoryTrial(Trial):
             return None
         place = (name, stored * dtype_of(wrong.buffer, self.case.params).bytes)
         return _Failure(run, None, element, block, thread, None if stored == index else stored, place)
+
+    def _met(self, seen: Observation) -> tuple[str, int] | None:
+        """Buffer and byte of the memory that was found to be used wrongly."""
+        if seen.facts.get("space") == "shared":
+            return SHARED, int(seen.facts["address"])
+        buffer = next((one for one in self.part.buffers if one.name == seen.buffer), None)
+        if buffer is None or seen.index is None:
+            return None
+        return buffer.name, seen.index * dtype_of(buffer, self.case.params).bytes
 
     def _nearest_writer(self, result: RunResult, name: str, index: int) -> tuple[int, int | None, int | None]:
         """The element, or the nearest one that anybody wrote, with block and thread of who did."""
@@ -271,14 +283,17 @@ def _followed(built: Build) -> tuple[Debugged, Instrumented]:
 
 
 def _end(told: Sequence[Event], failure: _Failure) -> int:
-    """The event with which the story ends: the store of the element, or the last thing done on the faulty line."""
+    """The event with which the story ends: the store of the element, or the last thing done on the faulty line, in the
+    round of a loop that used the memory in question.
+    """
     places = [place for place, event in enumerate(told) if _stores(event, failure)]
     seen = failure.observation
     if seen is not None:
         there = [place for place, event in enumerate(told) if event.line == seen.line]
-        accesses = [place for place in there if told[place].kind in ("read", "write", "atomic")]
-        if seen.kind in _AT_ONCE and accesses:
-            first = accesses[0]
+        accesses = [place for place in there if told[place].kind in _ACCESSES]
+        meeting = [place for place in accesses if failure.met is not None and _touches(told[place], failure.met)]
+        if accesses and (meeting or seen.kind in _AT_ONCE):
+            first = meeting[-1] if meeting else accesses[0]
             there = [place for place in range(first, len(told)) if _same_line(told[first : place + 1])]
         places = there
     return max(places, default=len(told) - 1)
@@ -290,10 +305,14 @@ def _same_line(told: Sequence[Event]) -> bool:
 
 def _stores(event: Event, failure: _Failure) -> bool:
     """Whether it stores the element that the failure is about, alone or as a part of a wider access."""
-    if failure.place is None or event.place is None or event.kind == "read":
+    return failure.place is not None and event.kind != "read" and _touches(event, failure.place)
+
+
+def _touches(event: Event, place: tuple[str, int]) -> bool:
+    if event.place is None:
         return False
     buffer, at = event.place
-    return buffer == failure.place[0] and at <= failure.place[1] < at + event.bytes
+    return buffer == place[0] and at <= place[1] < at + event.bytes
 
 
 def _telling(wrong: torch.Tensor, shape: Sequence[int]) -> int:
