@@ -18,9 +18,10 @@ import torch
 from grader.compare import BufferComparison, Comparison, compare
 from grader.evidence import Varied
 from grader.explain import Observation, Pattern, Values, element, find_pattern
+from grader.first_values import with_memset
 from grader.inputs import derived_seed, memory_for
 from grader.not_a_number import with_origin
-from grader.puzzle import Buffer, Case, Part, Work, call_by_name, element_count
+from grader.puzzle import Buffer, Case, Part, Work, call_by_name, dtype_of, element_count
 from grader.suppositions import mistakes, suppositions
 from grader.verdict import CaseResult, FirstWrong, Stage
 
@@ -131,7 +132,7 @@ class Trial:
         wrong = comparison.first_wrong()
         if wrong is not None:
             ran.pattern = find_pattern(self._values(wrong, inputs))
-        found = [self._with_late_memset(from_device(finding)) for finding in result.findings]
+        found = [self._with_memset(from_device(finding)) for finding in result.findings]
         unwritten = [] if found else self._never_written(result, ran.pattern)
         if found or unwritten:
             ran.observations, ran.stage = found or unwritten, Stage.run if found else Stage.compare
@@ -140,19 +141,9 @@ class Trial:
             ran.observations, ran.stage = [seen], Stage.compare
         ran.result = self.result(comparison, passed=not ran.observations, pattern=ran.pattern)
 
-    def _with_late_memset(self, seen: Observation) -> Observation:
-        """Where an atomic finds no first value: the memset that comes, but behind the launch."""
-        from grader.record.plan import Memset
-
-        if seen.kind != "uninitialised_read" or seen.buffer is None or not seen.facts.get("write"):
-            return seen
-        (buffer,) = (each for each in self.plan.buffers if each.name == seen.buffer)
-        launched = next(at for at, operation in enumerate(self.plan.operations) if operation in launches_of(self.plan))
-        for operation in self.plan.operations[launched:]:
-            if isinstance(operation, Memset) and 0 <= operation.address - buffer.address < buffer.bytes:
-                facts = {**seen.facts, "late": True, "other": "late"}
-                return replace(seen, other_line=operation.line, facts=facts)
-        return seen
+    def _with_memset(self, seen: Observation) -> Observation:
+        buffer = next((each for each in self.part.buffers if each.name == seen.buffer), None)
+        return with_memset(seen, self.plan, dtype_of(buffer, self.case.params).bytes) if buffer is not None else seen
 
     def _never_written(self, result: RunResult, pattern: Pattern | None = None) -> list[Observation]:
         seen: list[Observation] = []

@@ -85,8 +85,8 @@ def uninitialised(seen: Observation, facts: Facts) -> str:
 
 def uninitialised_why(seen: Observation, facts: Facts) -> str:
     variant = uninitialised(seen, facts)
-    if variant == "atomic" and "late" in seen.facts:
-        return "late"
+    if "memset" in seen.facts:
+        return str(seen.facts["memset"])
     if variant == "element" and facts.get("workspace"):
         return "workspace"
     return "shared" if variant not in ("atomic", "mbarrier") and seen.facts.get("space") == "shared" else variant

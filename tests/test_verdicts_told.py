@@ -1,0 +1,41 @@
+"""What verdicts say of mistakes that were once told wrongly: the reason that leads on, and not the one that misled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from grader.catalog import load_catalog
+from tests.judging import ROOT, Judge, shown
+
+PARTS = {part.label: part for puzzle in load_catalog(ROOT).puzzles for part in puzzle.parts}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A wrong kernel of a part, and what its first finding says and does not say."""
+
+    label: str
+    file: str
+    says: tuple[str, ...]
+    never: tuple[str, ...] = ()
+
+
+TOLD = [
+    Told("5.3", "sum_zeroes_one_byte", ("set 1 of the 4 bytes of `out`", "counts bytes"), ("ahead of the launch;",)),
+    Told("5.8", "columns_zeroed_bytes", ("set 256 of the 1,024 bytes of `out`", "counts bytes")),
+    Told("5.8", "columns_zeroed_one", ("set 4 of the 1,024 bytes of `out`", "lies outside"), ("counts bytes",)),
+    Told("5.8", "columns_not_zeroed", ("An atomic begins with what is there",), ("counts bytes",)),
+    Told("5.3", "sum_zeroed_afterwards", ("The memset stands behind the launch",)),
+]
+
+
+@pytest.mark.parametrize("told", TOLD, ids=lambda told: told.file)
+def test_a_verdict_tells_the_reason(told: Told, judge: Judge) -> None:
+    part = PARTS[told.label]
+    verdict = judge(part, ROOT / "tests" / "wrong" / part.puzzle.name / f"{told.file}.cu")
+    first = verdict.findings[0]
+    text = " ".join((first.message, first.why, *(text for _, text in first.marks)))
+    assert all(said in text for said in told.says), f"{text}\n{shown(verdict)}"
+    assert not any(said in text for said in told.never), text
