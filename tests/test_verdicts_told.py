@@ -28,6 +28,7 @@ TOLD = [
     Told("5.8", "columns_zeroed_one", ("set 4 of the 1,024 bytes of `out`", "lies outside"), ("counts bytes",)),
     Told("5.8", "columns_not_zeroed", ("An atomic begins with what is there",), ("counts bytes",)),
     Told("5.3", "sum_zeroed_afterwards", ("The memset stands behind the launch",)),
+    Told("5.4", "twice_a_launch_of_no_blocks", ("Leave that launch out", "another launch"), ("launch nothing",)),
 ]
 
 
