@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import itertools
+import os
 import re
 import sys
 from dataclasses import dataclass
@@ -318,3 +319,12 @@ def is_untouched(source: str) -> bool:
     found = regions(source)
     comments = _PYTHON_COMMENTS if is_python(source) else _COMMENTS
     return bool(found) and not any(comments.sub("", region).strip() for region in found)
+
+
+def shown_path(path: Path) -> str:
+    """Relative to the current folder where it lies below it, so that it can be clicked and typed."""
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links and show another name
+    try:
+        return str(absolute.relative_to(Path.cwd()))
+    except ValueError:
+        return str(absolute)

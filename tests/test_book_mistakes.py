@@ -45,7 +45,7 @@ def test_a_folder_that_is_somebodys_is_left_as_it_is(tmp_path: Path, refused: Bu
     mine = tmp_path / "out" / folder / "mine.html"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine", encoding="utf-8")
-    assert f"out/{folder} is there, and no book was built there: --out DIR chooses another folder." in refused()
+    assert f"out/{folder} is there, and not by a build of a book: --out DIR chooses another." in refused()
     assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == [mine]
 
 

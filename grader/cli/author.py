@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.catalog import Catalog, Located, load_catalog
+from grader.catalog import Catalog, Located, load_catalog, shown_path
 
 if TYPE_CHECKING:
     from grader.author.mutants import Judged
@@ -27,7 +27,6 @@ def new(
 ) -> None:
     """Write a new puzzle: a small one that works, to be changed into what it is to teach."""
     from grader.author.template_files import new_puzzle
-    from grader.cli.target import shown_path
 
     for path in new_puzzle(load_catalog(), name, number):
         typer.echo(shown_path(path))
@@ -60,8 +59,6 @@ def check(puzzle: PuzzleOption = None) -> None:
 
 
 def _show(problem: Problem) -> None:
-    from grader.cli.target import shown_path
-
     typer.echo(f"  {shown_path(problem.path)}\n    {problem.sentence}\n    Next  {problem.next_step}")
 
 

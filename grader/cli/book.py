@@ -12,6 +12,7 @@ import typer
 from grader.catalog import Catalog, UsageError, load_catalog
 from grader.cli.progress_line import progress_line
 from grader.explain import sentence
+from grader.facts import as_sentence
 
 if TYPE_CHECKING:
     from grader.publish.settings import Settings
@@ -118,7 +119,7 @@ def _build(catalog: Catalog, folder: Path, path: str | None, only: list[str] | N
         with progress_line() as tell:
             built = build_site(chosen, catalog, folder, _helps(), epub=epub, tell=tell)
     except ToolMissing as missing:
-        raise UsageError(f"{missing}.") from None
+        raise UsageError(as_sentence(str(missing))) from None
     except OSError as error:
         raise UsageError(f"The book cannot be written: {error}; --out DIR chooses another folder.") from None
     for line in (*built.warnings, *built.notes):

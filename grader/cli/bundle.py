@@ -12,9 +12,9 @@ import typer
 
 from grader.bundle.gpus import DEFAULT, shown, targets
 from grader.cache import ToolMissing
-from grader.catalog import Catalog, Located, UsageError, load_catalog
+from grader.catalog import Catalog, Located, UsageError, load_catalog, shown_path
 from grader.cli.progress_line import progress_line
-from grader.cli.target import own_submission, refuse_unchecked, shown_path
+from grader.cli.target import own_submission, refuse_unchecked
 from grader.explain import sentence
 
 if TYPE_CHECKING:

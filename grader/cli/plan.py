@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.catalog import LocatedPuzzle, UsageError, load_catalog
+from grader.catalog import LocatedPuzzle, UsageError, load_catalog, shown_path
 from grader.chosen_cases import chosen_cases
 from grader.cli.options import FileOption, PartOption, SolutionOption
 from grader.cli.target import (
@@ -17,7 +17,6 @@ from grader.cli.target import (
     refuse_both,
     refuse_over_other,
     refuse_unchecked,
-    shown_path,
     solution_submission,
     write_text,
 )

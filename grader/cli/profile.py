@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from grader.catalog import UsageError
+from grader.catalog import UsageError, shown_path
 from grader.chosen_cases import chosen_cases
 from grader.cli.options import FileOption, JsonOption, PartOption, PuzzleArgument, SizesOption, SolutionOption, new_seed
-from grader.cli.target import kernel_submission, refuse_over_other, refuse_unchecked, shown_path
+from grader.cli.target import kernel_submission, refuse_over_other, refuse_unchecked
 from grader.explain import sentence
 from grader.facts import listed
 from grader.small_case import small_case

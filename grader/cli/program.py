@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cache import ToolMissing, cache_root
-from grader.catalog import UsageError
-from grader.cli.target import readable_source, refuse_over_other, refuse_unchecked, shown_path, write_text
+from grader.catalog import UsageError, shown_path
+from grader.cli.target import readable_source, refuse_over_other, refuse_unchecked, write_text
 from grader.explain import sentence
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import typer
 
-from grader.catalog import Located, UsageError, load_catalog
+from grader.catalog import Located, UsageError, load_catalog, shown_path
 from grader.cli.confirm import confirmed
 from grader.cli.options import PartOption, PuzzleArgument, YesOption
-from grader.cli.target import shown_path
 from grader.progress import Progress
 
 

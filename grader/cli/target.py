@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import typer
 
-from grader.catalog import Catalog, Located, LocatedPuzzle, UsageError, load_catalog
+from grader.catalog import Catalog, Located, LocatedPuzzle, UsageError, load_catalog, shown_path
 from grader.check import Submission
 from grader.list_part import ListPart, ReadingPart
 from grader.own_parts import parts_beside, used_parts
@@ -136,12 +135,3 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{shown_path(path)} cannot be written: {error.strerror or error}.") from None
-
-
-def shown_path(path: Path) -> str:
-    """Relative to the current folder where it lies below it, so that it can be clicked and typed."""
-    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links and show another name
-    try:
-        return str(absolute.relative_to(Path.cwd()))
-    except ValueError:
-        return str(absolute)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grader.catalog import UsageError, load_catalog
+from grader.catalog import UsageError, load_catalog, shown_path
 from grader.cli.progress_line import progress_line
-from grader.cli.target import refuse_unchecked, shown_path
+from grader.cli.target import refuse_unchecked
 from grader.cuda.presence import has_device, why_not
 from grader.explain import sentence
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from grader.catalog import UsageError
+from grader.catalog import UsageError, shown_path
 from grader.check import Submission
 from grader.chosen_cases import chosen_cases
 from grader.cli.options import FileOption, PartOption, PuzzleArgument, SizesOption, SolutionOption
-from grader.cli.target import kernel_submission, refuse_unchecked, shown_path, write_text
+from grader.cli.target import kernel_submission, refuse_unchecked, write_text
 from grader.explain import sentence
 from grader.puzzle import Case
 

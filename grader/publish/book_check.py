@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from grader.catalog import shown_path
 from grader.publish import asked as asking
 from grader.publish import console, coverage, spelling
-from grader.publish.chapters import shown
 from grader.publish.store import unwanted
 from grader.publish.stored import is_fresh, stored_answer, stored_path
 from grader.publish.transcripts import answers
@@ -29,7 +29,7 @@ def check(book: Book, settings: Settings, tell: Callable[[str], None]) -> list[s
     asked = asking.asked_for(book, settings, settings.chapters)
     found = [*coverage.not_shown(book, asked), *spelling.misspelt(book, asked, whole=not settings.is_excerpt)]
     if not settings.is_excerpt:
-        found += [f"{shown(path)} is stored, and no chapter asks for it." for path in unwanted(book, asked)]
+        found += [f"{shown_path(path)} is stored, and no chapter asks for it." for path in unwanted(book, asked)]
     tell("commands")
     found += console.failing(console.commands(asked), book.catalog)
     return found + list(differing(book, requests_of(asked), tell))
@@ -57,4 +57,4 @@ def differing(book: Book, requests: Sequence[Request], tell: Callable[[str], Non
 
 
 def _file(book: Book, request: Request) -> str:
-    return shown(stored_path(book, request))
+    return shown_path(stored_path(book, request))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
 
-from grader.catalog import UsageError
+from grader.catalog import UsageError, shown_path
 from grader.publish.context import BookError
 
 Functions = Mapping[str, Callable[..., object]]
@@ -65,9 +65,9 @@ def render(template: Path, functions: Functions, filters: Functions) -> Page:
     try:
         text = environment.get_template(template.name).render()
     except TemplateSyntaxError as error:
-        raise BookError(f"{shown(template)}:{error.lineno}: {error.message}") from None
+        raise BookError(f"{shown_path(template)}:{error.lineno}: {error.message}") from None
     except (TemplateError, UsageError, TypeError, ValueError, LookupError, ArithmeticError, OSError) as error:
-        raise BookError(f"{shown(template)}:{line_of(error, template)}: {_words(error)}") from error
+        raise BookError(f"{shown_path(template)}:{line_of(error, template)}: {_words(error)}") from error
     return Page(template, text)
 
 
@@ -76,18 +76,10 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise BookError(f"{shown(path)} cannot be read: {error.strerror or error}.") from None
+        raise BookError(f"{shown_path(path)} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise BookError(f"{shown(path)}:{line}: this line is no UTF-8; save the file as UTF-8.") from None
-
-
-def shown(path: Path) -> str:
-    """A path as one would type it here."""
-    try:
-        return path.resolve().relative_to(Path.cwd()).as_posix()
-    except ValueError:
-        return path.as_posix()
+        raise BookError(f"{shown_path(path)}:{line}: this line is no UTF-8; save the file as UTF-8.") from None
 
 
 def line_of(error: BaseException, file: Path) -> int:

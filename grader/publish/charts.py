@@ -6,8 +6,8 @@ import runpy
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from grader.catalog import UsageError
-from grader.publish.chapters import line_of, shown
+from grader.catalog import UsageError, shown_path
+from grader.publish.chapters import line_of
 from grader.publish.figure import figure
 from grader.publish.numbers import TIMINGS, rate_of, result
 from grader.publish.quantities import milliseconds
@@ -35,7 +35,7 @@ def functions(book: Book, chapter: str) -> dict[str, Callable[..., object]]:
 def drawn(book: Book, chapter: str, name: str) -> Drawing:
     """Calls that function; raises `UsageError` where there is none, or it draws nothing."""
     path = book.folder / "figures" / f"{chapter.replace('-', '_')}.py"
-    file = shown(path)
+    file = shown_path(path)
     if not path.is_file():
         raise UsageError(f"There is no {file} that could draw {name!r}.")
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.publish.chapters import shown
+from grader.catalog import shown_path
 from grader.publish.transcripts import BAD_USAGE, Workspace
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def commands(asked: Iterable[Asked]) -> list[Typed]:
         for block in _BLOCK.finditer(one.page.text):
             for line in _TYPED.finditer(block[2]):
                 number = one.page.text.count("\n", 0, block.start(2) + line.start()) + 1
-                place = f"{shown(one.page.template)}:{one.page.template_line(number)}"
+                place = f"{shown_path(one.page.template)}:{one.page.template_line(number)}"
                 if not _PLACEHOLDER.search(line[1]):
                     found.setdefault(line[1], Typed(line[1], place))
     return list(found.values())

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from grader.catalog import Located, regions
-from grader.publish.chapters import shown
+from grader.catalog import Located, regions, shown_path
 
 if TYPE_CHECKING:
     from grader.publish.asked import Asked
@@ -23,7 +22,7 @@ def not_shown(book: Book, asked: Iterable[Asked]) -> Iterator[str]:
             calls = {name for name, positional, named in one.calls if part.label in (*positional, *named.values())}
             for function in _wanted(part):
                 if function not in calls:
-                    file = shown(one.page.template)
+                    file = shown_path(one.page.template)
                     yield f'{file}: part {part.label} is not shown by {function}("{part.label}").'
 
 

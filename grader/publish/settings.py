@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from grader.catalog import Catalog
-from grader.publish.chapters import shown, text_of
+from grader.catalog import Catalog, shown_path
+from grader.publish.chapters import text_of
 from grader.publish.context import Book, BookError
 
 _KEYS = frozenset({"title", "author", "language", "puzzles", "leaderboard", "parts"})
@@ -90,7 +90,7 @@ def _phrases(settings: Settings) -> Mapping[str, str]:
     phrases = _Phrases(path)
     for key, value in (_toml(path) if path.is_file() else {}).items():
         if not isinstance(value, str):
-            raise BookError(f"{shown(path)}: {key} should be words in quotes.")
+            raise BookError(f"{shown_path(path)}: {key} should be words in quotes.")
         phrases[key] = value
     return phrases
 
@@ -103,14 +103,14 @@ class _Phrases(dict[str, str]):
         self._path = path
 
     def __missing__(self, key: str) -> NoReturn:
-        raise BookError(f"{shown(self._path)} lacks the phrase {key!r}; the course's book/en/phrases.toml has it.")
+        raise BookError(f"{shown_path(self._path)} lacks the phrase {key!r}; the course's book/en/phrases.toml has it.")
 
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text_of(path))
     except tomllib.TOMLDecodeError as error:
-        raise BookError(f"{shown(path)} is no TOML: {error}.") from None
+        raise BookError(f"{shown_path(path)} is no TOML: {error}.") from None
 
 
 def choose(settings: Settings, names: Sequence[str]) -> Settings:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.catalog import Catalog
+from grader.catalog import Catalog, shown_path
 from grader.publish import calls, figures, frame, style
 from grader.publish.asked import asked_for
 from grader.publish.boards import Known, read_boards, write_boards
-from grader.publish.chapters import Page, render, shown, text_of
+from grader.publish.chapters import Page, render, text_of
 from grader.publish.context import Book, BookError
 from grader.publish.epub import finish
 from grader.publish.settings import Settings, book_of, refuse_missing
@@ -54,7 +53,7 @@ class Folders:
         mark = self.out / _MARK
         theirs = next((folder for folder in (self.html, self.epub, self.work) if folder.exists()), None)
         if theirs is not None and not mark.exists():
-            raise BookError(f"{shown(theirs)} is there, and no book was built there: --out DIR chooses another folder.")
+            raise BookError(f"{shown_path(theirs)} is there, and not by a build of a book: --out DIR chooses another.")
         self.out.mkdir(parents=True, exist_ok=True)
         mark.touch()
 
@@ -186,4 +185,4 @@ def _of_template(warning: str, source: Path, pages: Mapping[str, Page]) -> str:
         return warning
     page = pages[Path(match["file"]).relative_to(source).with_suffix("").as_posix()]
     line = page.template_line(int(match["line"] or 1))
-    return f"{os.fspath(shown(page.template))}:{line}: {match['words']}"
+    return f"{shown_path(page.template)}:{line}: {match['words']}"

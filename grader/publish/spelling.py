@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.catalog import UsageError
-from grader.publish.chapters import shown, text_of
+from grader.catalog import UsageError, shown_path
+from grader.publish.chapters import text_of
 
 if TYPE_CHECKING:
     from grader.publish.asked import Asked
@@ -75,7 +75,7 @@ def misspelt(book: Book, asked: Sequence[Asked], *, whole: bool) -> Iterator[str
     for page in (one.page for one in asked):
         found = {word: line for word, line in reversed(list(words(page.text))) if word in unknown - set(own)}
         for word, line in sorted(found.items(), key=lambda item: item[1]):
-            yield f"{shown(page.template)}:{page.template_line(line)}: {word!r} is in no dictionary."
+            yield f"{shown_path(page.template)}:{page.template_line(line)}: {word!r} is in no dictionary."
     if whole:
         unused = (word for word in own if word not in unknown)
         yield from (f"{_list(book)}: {word!r} is not used, or the dictionary has it." for word in unused)
@@ -89,7 +89,7 @@ def own_words(book: Book) -> list[str]:
 
 
 def _list(book: Book) -> str:
-    return shown(book.folder / book.language / WORDS)
+    return shown_path(book.folder / book.language / WORDS)
 
 
 def _order(book: Book, own: Sequence[str]) -> Iterator[str]:
@@ -121,4 +121,4 @@ def _slips(asked: Iterable[Asked], own: Sequence[str]) -> Iterator[str]:
         )
     for match in _MISSPELT.finditer(done.stdout):
         page = pages[match["page"]]
-        yield f"{shown(page.template)}:{page.template_line(int(match['line']))}: {match['words']}"
+        yield f"{shown_path(page.template)}:{page.template_line(int(match['line']))}: {match['words']}"
