@@ -94,12 +94,14 @@ def test_a_command_that_does_not_work_is_told_with_what_it_says() -> None:
         "make test SECONDS=1",
         "grader explain data_race",
         "grader book serve",
+        "grader run nothing.cu",
     ]
     typed = [console.Typed(command, "c.md:1") for command in (*commands, "grader check 3.2 --seed 7", "cd somewhere")]
     told = list(console.failing(typed, BOOK.catalog))
-    assert len(told) == 2
+    assert len(told) == 3
     assert told[0].startswith("c.md:1: `grader hint 3.9` does not work: grader: There is no part '3.9'")
     assert told[1] == "c.md:1: `make nonsense`: make has no nonsense."
+    assert told[2].startswith("c.md:1: `grader run nothing.cu` does not work: grader: There is no file")
 
 
 # ---- spelling ----

@@ -182,10 +182,12 @@ def test_a_stored_answer_that_nobody_gives_or_wants_any_more_is_found(tmp_path: 
 
 def test_what_cannot_be_asked_is_said_and_the_rest_is_asked() -> None:
     kept: list[str] = []
-    asked = [command_request(BOOK, "grader hint --nonsense"), command_request(BOOK, "grader explain data_race")]
+    commands = ("grader hint --nonsense", "grader run nothing.cu", "grader explain data_race")
+    asked = [command_request(BOOK, command) for command in commands]
     refused = answers(asked, BOOK.catalog, 1, lambda request, answer: kept.append(answer))
-    assert len(refused) == 1
+    assert len(refused) == 2
     assert "`grader hint --nonsense` says: grader: No such option" in refused[0]
+    assert "`grader run nothing.cu` says: grader: There is no file nothing.cu" in refused[1]
     assert kept[0].lstrip().startswith("data_race")
 
 

@@ -148,7 +148,7 @@ class Workspace:
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         said = [text.strip("\n") for text in (done.stdout, done.stderr) if text.strip()]
-        return Said(0 if said else done.returncode, "\n\n".join(said), "")
+        return Said(done.returncode, "\n\n".join(said), "")
 
     def _as_handed_out(self, changed: Sequence[Path]) -> None:
         for path in changed:
