@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -163,6 +164,7 @@ def faults_of_epub(path: Path) -> Iterator[str]:
                 yield f"{name} is in the manifest and not in the file"
             elif item["media-type"] == "application/xhtml+xml":
                 yield from _faults_of_page(name, packed.read(name), item.get("properties", "").split())
+                yield from _missing_of_page(name, packed.read(name), names)
         yield from (f"{one} is read and not in the manifest" for one in _spine(package) if one not in items)
 
 
@@ -172,6 +174,19 @@ def _xml(text: bytes) -> ElementTree.Element:
 
 def _spine(package: ElementTree.Element) -> Iterator[str]:
     return (reference.attrib["idref"] for reference in package.iter(_REFERENCE))
+
+
+def _missing_of_page(name: str, text: bytes, names: set[str]) -> Iterator[str]:
+    """What a page loads or leads to, and what is not in the file."""
+    for element in _xml(text).iter():
+        for address in (element.get("href"), element.get("src")):
+            url = urlsplit(address or "")
+            if (
+                url.path
+                and not url.scheme
+                and posixpath.normpath(f"{Path(name).parent}/{unquote(url.path)}") not in names
+            ):
+                yield f"{name} → {address}"
 
 
 def _faults_of_page(name: str, text: bytes, properties: list[str]) -> Iterator[str]:

@@ -1,9 +1,14 @@
-"""Finishes Sphinx's EPUB: its manifest says which pages hold mathematics and drawings, as EPUB 3 asks."""
+"""Finishes Sphinx's EPUB: the manifest says which pages hold what, and no page asks for what is not there.
+
+The theme of the site adds its style to every page, of the EPUB too, where it does not lie.
+"""
 
 from __future__ import annotations
 
+import posixpath
+import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -12,6 +17,7 @@ _OPF = "http://www.idpf.org/2007/opf"
 _PREFIXES = {"": _OPF, "dc": "http://purl.org/dc/elements/1.1/"}
 _MANIFEST = "content.opf"
 _PAGE = "application/xhtml+xml"
+_STYLE = re.compile(rb'<link rel="stylesheet"[^>]* href="(?P<address>[^"]*)" />\s*')
 _DECLARED = {
     "mathml": "{http://www.w3.org/1998/Math/MathML}math",
     "svg": "{http://www.w3.org/2000/svg}svg",
@@ -24,7 +30,18 @@ def finish(made: Path, out: Path) -> None:
     with zipfile.ZipFile(made) as source, zipfile.ZipFile(out, "w") as target:
         for entry in source.infolist():
             data = _manifest(source) if entry.filename == _MANIFEST else source.read(entry)
+            if entry.filename.endswith(".xhtml"):
+                data = _without_missing_styles(data, entry.filename, source.namelist())
             target.writestr(entry, data, entry.compress_type)
+
+
+def _without_missing_styles(page: bytes, name: str, names: Collection[str]) -> bytes:
+    folder = posixpath.dirname(name)
+
+    def kept(link: re.Match[bytes]) -> bytes:
+        return link[0] if posixpath.normpath(posixpath.join(folder, link["address"].decode())) in names else b""
+
+    return _STYLE.sub(kept, page)
 
 
 def _manifest(packed: zipfile.ZipFile) -> bytes:
