@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -96,7 +95,6 @@ def run_sphinx(builder: str, source: Path, out: Path, doctrees: Path, values: di
         try:
             app = Sphinx(
                 source, None, out, doctrees, builder, values, None, warnings, warningiserror=True,
-                parallel=os.cpu_count() or 1,
             )  # fmt: skip
             app.build()
         except SphinxError as error:
