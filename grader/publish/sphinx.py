@@ -93,9 +93,7 @@ def run_sphinx(builder: str, source: Path, out: Path, doctrees: Path, values: di
     warnings = io.StringIO()
     with patch_docutils(), docutils_namespace():
         try:
-            app = Sphinx(
-                source, None, out, doctrees, builder, values, None, warnings, warningiserror=True,
-            )  # fmt: skip
+            app = Sphinx(source, None, out, doctrees, builder, values, None, warnings, warningiserror=True)
             app.build()
         except SphinxError as error:
             warnings.write(f"{error}\n")
