@@ -2,7 +2,7 @@
 //
 // Why    Attention wants keys by column, a weight gradient wants its input turned: somebody has to turn them. A
 //        transpose computes nothing and moves everything, so that only the way it goes over memory counts. Here one
-//        side of it is bad, and the grader shows by how much.
+//        side of it is bad, and `grader trace 3.2` shows by how much.
 // Given  in [rows, cols] and out [cols, rows], floats in device memory, row-major: element (r, c) of in is
 //        in[r * cols + c]. A launcher with a block of 32 x 8 threads for each piece of 32 columns and 8 rows of in, cut
 //        off or not; row0 and col0, the first row and column of the block's piece.
