@@ -81,7 +81,7 @@ def test_a_function_of_the_chapters_module_draws(drawn: Callable[[str], Callable
     ("name", "words", "said"),
     [
         ("lane", WORDS, "figures/first_kernel.py has no function 'lane'"),
-        ("words", WORDS, "words in .*figures/first_kernel.py returns no Drawing"),
+        ("words", WORDS, r"words in .*figures/first_kernel\.py returns no Drawing"),
         ("nothing", WORDS, "The drawing 'Nothing' has nothing in it"),
         ("warp", {**WORDS, "alt": " "}, "A figure needs its alt"),
         ("warp", {"alt": "x"}, "missing a required argument: 'caption'"),

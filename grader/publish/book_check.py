@@ -40,7 +40,7 @@ def requests_of(asked: Iterable[Asked]) -> list[Request]:
     return list({request.name: request for one in asked for request in one.requests}.values())
 
 
-def differing(book: Book, requests: Sequence[Request], tell: Callable[[str], None]) -> Iterator[str]:
+def differing(book: Book, requests: Sequence[Request], tell: Callable[[str], None], jobs: int = _JOBS) -> Iterator[str]:
     """A sentence for each stored answer that is not what the grader says now."""
     stale = [request for request in requests if not is_fresh(book, request)]
     for request in stale:
@@ -52,7 +52,7 @@ def differing(book: Book, requests: Sequence[Request], tell: Callable[[str], Non
         if answer != stored_answer(book, request):
             differ.append(f"{_file(book, request)}: `{request.command}` says something else now.")
 
-    yield from answers([request for request in requests if request not in stale], book.catalog, _JOBS, keep)
+    yield from answers([request for request in requests if request not in stale], book.catalog, jobs, keep)
     yield from sorted(differ)
 
 
