@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from grader.publish.numbers import TIMINGS, result
 from grader.publish.plot import Plot
 from grader.publish.sketch import Sketch
 from grader.trace.svg import Drawing
 
-_TIMINGS = Path(__file__).parents[2] / "results" / "h200" / "timings.json"
+_ROOT = Path(__file__).parents[2]
 _MULTIPROCESSORS, _LANES = 132, 128  # of an H200: multiprocessors, and multiply-adds of each in a cycle
 _BYTES_PER_SECOND = 4.8e12  # of its memory, by NVIDIA's data sheet
 _INTENSITY = {"2.1": 0.25, "2.3": 4, "2.4": 16, "2.5": 32}  # operations for a byte asked for: T / 4 with tiles of T × T
@@ -177,7 +177,7 @@ def _matrix(
 
 def roofline() -> Drawing:
     """Operations for a byte asked for, and what the solutions reached."""
-    parts = {part["label"]: part for part in json.loads(_TIMINGS.read_text(encoding="utf-8"))["parts"]}
+    parts = {part["label"]: part for part in result(_ROOT, TIMINGS)["parts"]}
     peak = 2 * _LANES * _MULTIPROCESSORS * parts["2.5"]["sensors"]["sm_mhz"] / 1e6  # TFLOP/s
     knee = peak * 1e12 / _BYTES_PER_SECOND
     sketch = Sketch("Roofline of an H200 in single precision")

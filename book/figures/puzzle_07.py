@@ -1,6 +1,5 @@
 """Diagrams of chapter puzzle-07: what fusing saves, what it costs, and what floats do to a variance and a gradient."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.publish.numbers import result
 from grader.publish.plot import Curve, Plot
 from grader.publish.sketch import Sketch
 from grader.trace.svg import Drawing
 
-FUSION = Path(__file__).parents[2] / "results" / "h200" / "fusion.json"
+ROOT = Path(__file__).parents[2]
 
 Floats = NDArray[Any]
 
@@ -102,7 +102,7 @@ def workspace() -> Drawing:
 
 def fusion_by_width() -> Drawing:
     """How many times as long the way in steps takes as the fused kernel, by width of the output."""
-    widths = json.loads(FUSION.read_text(encoding="utf-8"))["widths"]
+    widths = result(ROOT, "h200/fusion.json")["widths"]
     sketch = Sketch("The time in steps over the time in one kernel, by width of the output")
     plot = Plot(sketch, across=(56, 4700), up=(0.7, 3.2), log=True, x_title="out_features", left=44, height=220)
     claim = plot.y(1.5) - plot.y(2)
