@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from grader.publish.calls import filters, functions
 from grader.publish.context import BookError
+from grader.publish.numbers import result
 from tests.book import edition
 from tests.judging import ROOT
 
@@ -73,6 +76,15 @@ def test_a_table_has_a_row_for_each_timed_part_and_says_of_what_and_where() -> N
 def test_results_are_read_as_they_are() -> None:
     measured = CALLS["result"]("h200/fusion.json")
     assert measured == json.loads((ROOT / "results/h200/fusion.json").read_text(encoding="utf-8"))
+
+
+def test_results_are_read_again_when_they_change(tmp_path: Path) -> None:
+    file = tmp_path / "results" / "one.json"
+    file.parent.mkdir()
+    for number in (1, 2):
+        file.write_text(str(number), encoding="utf-8")
+        os.utime(file, ns=(number, number))
+        assert result(tmp_path, "one.json") == number
 
 
 @pytest.mark.parametrize(

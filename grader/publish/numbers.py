@@ -58,11 +58,11 @@ def result(root: Path, name: str) -> Any:
     path = (root / "results" / name).resolve()
     if not path.is_relative_to((root / "results").resolve()) or path.suffix != ".json" or not path.is_file():
         raise UsageError(f"There is no results/{name}.")
-    return _read(path)
+    return _read(path, path.stat().st_mtime_ns)
 
 
 @cache
-def _read(path: Path) -> Any:
+def _read(path: Path, _changed: int) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from grader import cache as kept
-from grader.catalog import Located, UsageError, load_catalog
+from grader.catalog import Catalog, Located, UsageError, load_catalog
 from grader.chosen_cases import chosen_cases
 from grader.explain import sentence
 from grader.submission import Submission
@@ -115,14 +115,15 @@ def _drawing_code() -> Sequence[Path]:
 
 
 @cache
-def _catalog_part(root: Path, label: str) -> Located:
-    located = load_catalog(root).resolve(label)[1]
-    assert located is not None  # who made the request has found the part
-    return located
+def _catalog(root: Path, _changed: tuple[int, ...]) -> Catalog:
+    return load_catalog(root)
 
 
 def _located(wanted: Wanted) -> Located:
-    return _catalog_part(wanted.root, wanted.label)
+    changed = tuple(path.stat().st_mtime_ns for path in sorted(wanted.root.glob("puzzles/*/puzzle.py")))
+    located = _catalog(wanted.root, changed).resolve(wanted.label)[1]
+    assert located is not None  # who made the request has found the part
+    return located
 
 
 def _heading(wanted: Wanted) -> str:
