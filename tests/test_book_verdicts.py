@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 
 from grader import smallest
-from grader.catalog import UsageError
+from grader.catalog import UsageError, shown_path
 from grader.publish import counts, verdicts
 from grader.publish.asked import asked_for
 from grader.publish.book_check import differing, requests_of
 from grader.publish.calls import telling
-from grader.publish.chapters import shown
 from grader.publish.context import BookError
 from grader.publish.requests import Request, check_request, command_request, counts_request
 from grader.publish.settings import read_settings
@@ -174,8 +173,8 @@ def test_a_stored_answer_that_nobody_gives_or_wants_any_more_is_found(tmp_path: 
     left = stale.with_name("left.txt")
     left.touch()
     assert sorted(differing(book, requests, lambda name: None, jobs=1)) == [
-        f"{shown(changed)}: `grader hint 3.4` says something else now.",
-        f"{shown(stale)} is missing, or was made of files that have changed.",
+        f"{shown_path(changed)}: `grader hint 3.4` says something else now.",
+        f"{shown_path(stale)} is missing, or was made of files that have changed.",
     ]
     assert unwanted(book, asked) == [left]
 
