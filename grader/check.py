@@ -27,7 +27,7 @@ from grader.list_part import ListPart, ReadingPart
 from grader.notes import Notes
 from grader.puzzle import Case, element_count
 from grader.python_part import PythonPart
-from grader.smallest import Failing, smallest_case
+from grader.smallest import Failing, same_way, smallest_case
 from grader.submission import Options, Submission
 from grader.timed import Progress, TimedPart, explained
 from grader.tools import Tools, TorchLoading
@@ -278,8 +278,9 @@ class _PartCheck(Notes):
 
     def _failed(self, case: Case, observations: Sequence[Observation], recording: Recording) -> None:
         if self.failing is None and observations:
-            right = [judged.case for judged in self.evidence]
-            self.failing = Failing(case, observations[0].kind, launch_facts(recording.plan), right)
+            launches = launch_facts(recording.plan)
+            right = [judged.case for judged in self.evidence if same_way(launches, judged.launches)]
+            self.failing = Failing(case, observations[0].kind, launches, right)
 
     def _shrink(self, built: Build) -> None:
         """Looks for the smallest case that fails: only where one did, and where the part's own cases were asked for."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.evidence import LaunchFact
+from grader.explain.names import base_name
+from grader.facts import launch_facts
 from grader.launcher import host_observations
 from grader.puzzle import Case, Part
 from grader.shrink import shrink
@@ -36,9 +38,14 @@ _NOT_SHRUNK = (
 )
 
 
+_ANOTHER_WAY = "another way"  # what stands for the kind of a case that is right, by other kernels than the failing one
+
+
 @dataclass(frozen=True)
 class Failing:
-    """The first case that failed, the kind of its first finding, its launches, and the cases that were right before."""
+    """The first case that failed, the kind of its first finding, its launches, and the cases that were right before it
+    by way of its kernels.
+    """
 
     case: Case
     kind: str
@@ -54,7 +61,7 @@ def smallest_case(
         return None
 
     def probe(case: Case) -> str | None:
-        return _kind_of(part, built, case, seed, tools)
+        return _kind_of(part, built, case, seed, tools, failing.launches)
 
     if not built.cached and built.seconds > _SLOW_BUILD:
         seconds *= _AFTER_IT
@@ -71,15 +78,25 @@ def _patience() -> float:
     return float(given) if given.isdecimal() else 1.0
 
 
-def _kind_of(part: Part, built: Build, case: Case, seed: int, tools: Tools) -> str | None:
-    """The kind of what is first found in a case, None where it is right."""
+def same_way(one: Sequence[LaunchFact], other: Sequence[LaunchFact]) -> bool:
+    """Whether some kernel is launched in both: what only runs other kernels says nothing of the ones that fail."""
+    kernels = [{base_name(launch.kernel) for launch in launches} for launches in (one, other)]
+    return not all(kernels) or bool(kernels[0] & kernels[1])
+
+
+def _kind_of(
+    part: Part, built: Build, case: Case, seed: int, tools: Tools, failing: Sequence[LaunchFact]
+) -> str | None:
+    """The kind of what is first found in a case, None where it is right by way of a kernel that fails elsewhere."""
     from grader.trial import Trial
 
     recording = tools.record(built, part, case, inject=0)
     if recording.findings:
         return next(iter(host_observations(recording, built, part.name, injected=False))).kind
     ran = Trial(part, "smallest", case, built, recording.plan, seed).run(tools)
-    return ran.observations[0].kind if ran.observations else None
+    if ran.observations:
+        return ran.observations[0].kind
+    return None if same_way(failing, launch_facts(recording.plan)) else _ANOTHER_WAY
 
 
 def _as_verdict(label: str, kind: str, shrunk: Shrunk) -> Smallest:

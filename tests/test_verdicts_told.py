@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from grader.catalog import load_catalog
+from grader.check import Options, Submission, check_part
+from grader.tools import TorchLoading, default_tools
 from tests.judging import ROOT, Judge, shown
 
 PARTS = {part.label: part for puzzle in load_catalog(ROOT).puzzles for part in puzzle.parts}
@@ -40,3 +42,13 @@ def test_a_verdict_tells_the_reason(told: Told, judge: Judge) -> None:
     text = " ".join((first.message, first.why, *(text for _, text in first.marks)))
     assert all(said in text for said in told.says), f"{text}\n{shown(verdict)}"
     assert not any(said in text for said in told.never), text
+
+
+def test_sizes_that_other_kernels_work_on_are_not_said_to_pass() -> None:
+    part = PARTS["3.6"]  # what is no multiple of 4 goes through a kernel that is given, and is right
+    source = ROOT / "tests" / "wrong" / part.puzzle.name / "wide_swizzle_without_brackets.cu"
+    submission = Submission(part, source, source.name, is_solution=False)
+    verdict = check_part(submission, Options(seed=7, shrink=60), default_tools(), TorchLoading())
+    assert verdict.smallest is not None
+    assert "passes" not in verdict.smallest.sentence
+    assert all(size % 4 == 0 for size in verdict.smallest.params.values())
