@@ -16,10 +16,12 @@ from grader.publish.asked import Asked
 from grader.publish.calls import functions
 from grader.publish.context import BookError
 from grader.publish.figure import inline
+from grader.publish.numbers import TIMINGS, result
 from grader.publish.plot import Plot
 from grader.publish.sketch import Sketch
-from grader.trace.svg import Drawing
+from grader.trace.svg import MARGIN, WIDTH, Drawing
 from tests.book import edition
+from tests.judging import ROOT
 
 BOOK = edition()
 CALLS: dict[str, Callable[..., Any]] = functions(BOOK, "puzzle-03")
@@ -32,6 +34,11 @@ def svg_of(block: str) -> ElementTree.Element:
     found = re.search(r"<svg.*</svg>", block, re.DOTALL)
     assert found is not None
     return ElementTree.fromstring(found[0])  # noqa: S314 - our own
+
+
+def elements(block: str, name: str) -> list[dict[str, str]]:
+    """The attributes of all elements of this name."""
+    return [element.attrib for element in svg_of(block).iter(f"{{http://www.w3.org/2000/svg}}{name}")]
 
 
 def texts(block: str) -> list[str]:
@@ -120,6 +127,36 @@ def test_a_plot_has_round_numbers_along_its_axes() -> None:
     assert {"0.1", "1", "100 k", "100"} <= set(texts(inline(rising.drawing(), "x")))
 
 
+def test_a_plot_places_what_is_larger_further_right_and_higher_up() -> None:
+    straight = Plot(Sketch("t"), across=(0, 10), up=(0, 10), left=0, top=0, width=100, height=100)
+    assert [straight.x(place) for place in (0, 5, 10)] == pytest.approx([0, 50, 100])
+    assert [straight.y(place) for place in (0, 5, 10)] == pytest.approx([100, 50, 0])
+    powers = Plot(Sketch("t"), across=(1, 100), up=(1, 100), log=True, left=0, top=0, width=100, height=100)
+    assert [powers.x(place) for place in (1, 10, 100)] == pytest.approx([0, 50, 100])
+    assert [powers.y(place) for place in (1, 10, 100)] == pytest.approx([100, 50, 0])
+
+
+def test_a_curve_is_cut_at_the_edge_of_its_plot() -> None:
+    sketch = Sketch("t")
+    Plot(sketch, across=(0, 10), up=(0, 10), left=0, top=0, width=100, height=100).curve([(-5, 5), (20, 30)])
+    curve = next(path for path in elements(inline(sketch.drawing(), "x"), "path") if "curve" in path["class"])
+    assert curve["d"] == "M0 50L100 0"
+
+
+def test_words_stand_out_on_dark_fills_and_a_legend_stays_inside() -> None:
+    sketch = Sketch("t")
+    sketch.box(0, 0, 80, 20, "on dark", fill="load")
+    sketch.box(0, 30, 80, 20, "on pale", fill="load-past")
+    sketch.legend(
+        10, 70, {"load": "what is loaded for the first time", "store": "what is stored", "waste": "what is not needed"}
+    )
+    drawn = inline(sketch.drawing(), "x")
+    assert [words.get("class", "") for words in elements(drawn, "text")][:2] == ["middle strong", "middle"]
+    patches = [(float(patch["x"]), float(patch["y"])) for patch in elements(drawn, "rect") if patch["width"] == "11"]
+    assert len({y for _, y in patches}) == 2
+    assert patches[-1][0] == 10
+
+
 def test_a_drawing_is_as_high_as_what_is_in_it() -> None:
     sketch = Sketch("t")
     sketch.cells(40, 30, rows=4, columns=8, size=10, painted={(1, 1): "load"}, words={(0, 0): "a"}, down=["r"] * 4)
@@ -136,6 +173,19 @@ def test_bars_show_each_timed_part_that_is_more_than_its_launch() -> None:
     assert "5.3 reduce_sum" in shown
     assert not any(text.startswith("5.1") for text in shown)
     assert {"limit", "PyTorch", "torch.compile"} <= set(shown)
+
+
+def test_a_bar_is_as_long_as_its_share_of_the_limit_and_marks_stand_where_others_come() -> None:
+    parts = [part for part in result(ROOT, TIMINGS)["parts"] if part["label"].startswith("3.")]
+    times = [{rival["name"]: rival["times"] for rival in part["rivals"]} for part in parts]
+    shown, whole = CALLS["bars"](3), (WIDTH - 2 * MARGIN) / 1.1
+    bars = [float(bar["width"]) / whole for bar in elements(shown, "rect") if bar["class"] == "load"]
+    assert bars[:-1] == pytest.approx([one["ceiling"] for one in times], abs=0.01)  # the last explains the others
+    rings = [(float(ring["cx"]) - MARGIN) / whole for ring in elements(shown, "circle")]
+    assert rings[:-1] == pytest.approx([min(one["ceiling"] / one["compiled"], 1.1) for one in times], abs=0.01)
+    marks = [path["d"] for path in elements(shown, "path") if path["class"] == "store outline"]
+    middles = [(float(mark[1:].split()[0]) + 6 - MARGIN) / whole for mark in marks]
+    assert middles[:-1] == pytest.approx([min(one["ceiling"] / one["pytorch"], 1.1) for one in times], abs=0.01)
 
 
 def test_bars_of_nothing_are_refused() -> None:

@@ -48,10 +48,28 @@ def test_of_every_part_skeleton_statement_tips_and_solution_can_be_shown(part: L
 def test_a_signature_made_from_the_puzzle_is_the_one_in_the_file(part: Located) -> None:
     text = re.sub(r"\[\[maybe_unused\]\] ", "", part.skeleton())
     assert _squeezed(signature(part)).rstrip(";") in _squeezed(text)
+    assert max(map(len, signature(part).splitlines())) <= 92
 
 
 def _squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("( ", "(")
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.label)
+def test_a_statement_tells_of_the_parameters_that_the_signature_has(part: Located) -> None:
+    shown = CALLS["statement"](part.label)
+    told = re.findall(r"^\| `(\w+)` \|", shown, re.MULTILINE)
+    assert all(re.search(rf"\b{name}\b", "\n".join(listing(shown))) for name in told)
+
+
+def test_a_statement_tells_role_type_and_shape() -> None:
+    rows = CALLS["statement"]("5.4").splitlines()
+    assert [row for row in rows if row.startswith("| `")] == [
+        "| `x` | read | `float` | `[n]` |",
+        "| `out` | written | `float` | `[1]` |",
+        "| `workspace` | scratch | `float` | `[1024]` |",
+        "| `n` | a number | `int` |  |",
+    ]
 
 
 def test_a_skeleton_names_its_file_and_numbers_its_lines_where_none_is_left_out() -> None:
@@ -61,6 +79,11 @@ def test_a_skeleton_names_its_file_and_numbers_its_lines_where_none_is_left_out(
     assert listing(shown)[-1] == "}"
     assert "transpose_padded_kernel" not in shown
     assert "transpose_padded_kernel" in CALLS["skeleton"]("3.4", whole=True)
+
+
+def test_a_function_with_two_places_for_ones_own_code_is_shown_once() -> None:
+    kernels = [line for line in listing(CALLS["skeleton"]("7.3")) if "__global__" in line]
+    assert len(kernels) == 1
 
 
 def test_what_is_left_out_between_header_and_function_is_told() -> None:
@@ -84,6 +107,7 @@ def test_what_is_left_out_between_header_and_function_is_told() -> None:
             "Seen seen = {-INFINITY, 0.0f};",
             "seen = seen_by_block(seen);",
         ),
+        ("lines:Seen seen = {-INF…}", "Seen seen = {-INFINITY, 0.0f};", "Seen seen = {-INFINITY, 0.0f};"),
         ("answer:1", "const float largest = fmaxf(a.largest, b.largest);", None),
     ],
 )

@@ -77,7 +77,7 @@ def _row(book: Book, param: Param) -> list[str]:
         return [f"`{param.name}`", book.phrases["role_number"], f"`{_IN_C[param.dtype.name]}`", ""]
     types = [param.dtype] if isinstance(param.dtype, DType) else list(param.dtype.types)
     shown = f" {book.phrases['or']} ".join(f"`{_IN_C[dtype.name]}`" for dtype in types)
-    shape = ", ".join(map(str, param.shape)) or "1"
+    shape = ", ".join(map(str, param.shape))
     return [f"`{param.name}`", book.phrases[f"role_{param.role}"], shown, f"`[{shape}]`"]
 
 
