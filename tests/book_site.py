@@ -12,6 +12,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
+from grader.catalog import Catalog
+from grader.publish.settings import read_settings
+from grader.publish.site import Built, build
+
 SETTINGS = """
 title = "A little book"
 author = "Nobody"
@@ -55,6 +59,15 @@ __global__ void add(const float* a, const float* b, float* out, int n) { /* too 
 ::::::{dropdown} Tip 1
 Folded, with $x^2$.
 ::::::
+
+::::{tab-set}
+:::{tab-item} Before
+Not passed.
+:::
+:::{tab-item} Solved
+Passed.
+:::
+::::
 """
 
 
@@ -88,6 +101,12 @@ def little_book(folder: Path, settings: str = SETTINGS, **chapters: str) -> Path
     for name, text in ({"lanes": LANES, "puzzle_01": PUZZLE} | chapters).items():
         (texts / f"{name.replace('_', '-')}.md.j2").write_text(text, encoding="utf-8")
     return folder / "book.toml"
+
+
+def build_in(folder: Path, catalog: Catalog, settings: str = SETTINGS, *, epub: bool = False, **chapters: str) -> Built:
+    """Builds a little book with these chapters in the place of its own."""
+    path = little_book(folder, settings, **chapters)
+    return build(read_settings(path, catalog), catalog, folder / "out", {}, epub=epub, tell=lambda _: None)
 
 
 @dataclass

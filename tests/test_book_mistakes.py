@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import re
-import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from grader import cli
-from tests.book_site import little_book
+from grader.catalog import Catalog, load_catalog
+from grader.publish.chapters import render
+from grader.publish.context import BookError
+from tests.book_site import LANES, SETTINGS, build_in, little_book
 from tests.judging import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Check CHANGES for Sphinx API modifications")
 
-Built = Callable[..., str]
+Refused = Callable[[], str]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(ROOT)
 
 
 @pytest.fixture
-def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Built:
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
     """Builds the little book in `tmp_path`, which cannot be done; what is said, a sentence."""
     monkeypatch.chdir(ROOT)
 
-    def told(*options: str, command: str = "build") -> str:
+    def told() -> str:
         settings, out = str(tmp_path / "book.toml"), str(tmp_path / "out")
-        assert cli.run(["book", command, "--settings", settings, "--out", out, *options]) == cli.BAD_USAGE
+        assert cli.run(["book", "build", "--settings", settings, "--out", out]) == cli.BAD_USAGE
         said = capsys.readouterr().err
         assert said.count("\n") == 1
         return said
@@ -40,7 +43,7 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("folder", ["html", "epub", "work"])
-def test_a_folder_that_is_somebodys_is_left_as_it_is(tmp_path: Path, refused: Built, folder: str) -> None:
+def test_a_folder_that_is_somebodys_is_left_as_it_is(tmp_path: Path, refused: Refused, folder: str) -> None:
     little_book(tmp_path)
     mine = tmp_path / "out" / folder / "mine.html"
     mine.parent.mkdir(parents=True)
@@ -61,7 +64,7 @@ def test_what_lies_beside_the_book_stays(tmp_path: Path, monkeypatch: pytest.Mon
         assert all(path.read_text(encoding="utf-8") == "mine" for path in mine)
 
 
-def test_a_file_where_a_folder_should_be_is_told(tmp_path: Path, refused: Built) -> None:
+def test_a_file_where_a_folder_should_be_is_told(tmp_path: Path, refused: Refused) -> None:
     little_book(tmp_path)
     (tmp_path / "out").write_text("mine", encoding="utf-8")
     assert "The book cannot be written: " in refused()
@@ -69,6 +72,27 @@ def test_a_file_where_a_folder_should_be_is_told(tmp_path: Path, refused: Built)
 
 
 # ---- what it is made of ----
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('"puzzle-01"', '"puzzle-1"', "there is no chapter 'puzzle-1'; did you mean puzzle-01?"),
+        ('"puzzle-01"', '"lanes"', "the chapter lanes is listed twice."),
+        ('language = "en"', 'language = "xx"', "there is no edition in 'xx'"),
+        ('author = "Nobody"', "author = 3", "author should be words in quotes."),
+        ('author = "Nobody"', 'autor = "Nobody"', "there is no setting 'autor'"),
+        ('language = "en"', 'language = "en"\npuzzles = [1, 99]', "there is no puzzle 99; there are 1, 2, 3"),
+        ('language = "en"', 'language = "en"\nleaderboard = ["gone.json"]', "there is no file of results"),
+        (SETTINGS.partition("[[parts]]")[2], "", "there is no part; begin one with [[parts]]."),
+        ('title = "A', "title = A", "is no TOML"),
+    ],
+)
+def test_a_mistake_in_the_settings_is_told(
+    tmp_path: Path, refused: Refused, before: str, after: str, said: str
+) -> None:
+    little_book(tmp_path, SETTINGS.replace(before, after).removesuffix("[[parts]]"))
+    assert said in refused()
 
 
 @pytest.mark.parametrize(
@@ -80,7 +104,7 @@ def test_a_file_where_a_folder_should_be_is_told(tmp_path: Path, refused: Built)
         ("en/chapters/left-out.md.j2", "left-out.md.j2:3"),
     ],
 )
-def test_a_file_that_is_no_utf_8_is_named(tmp_path: Path, refused: Built, file: str, place: str) -> None:
+def test_a_file_that_is_no_utf_8_is_named(tmp_path: Path, refused: Refused, file: str, place: str) -> None:
     little_book(tmp_path)
     (tmp_path / file).write_bytes(b"# one\n\n# caf\xe9\n")
     assert f"{place}: this line is no UTF-8; save the file as UTF-8." in refused()
@@ -94,7 +118,7 @@ def test_a_file_that_is_no_utf_8_is_named(tmp_path: Path, refused: Built, file: 
         ("tip = ", "en/phrases.toml is no TOML: "),
     ],
 )
-def test_phrases_that_a_translation_lacks_are_named(tmp_path: Path, refused: Built, phrases: str, said: str) -> None:
+def test_phrases_that_a_translation_lacks_are_named(tmp_path: Path, refused: Refused, phrases: str, said: str) -> None:
     little_book(tmp_path, lanes='# Lanes\n\n{{ tips("3.4") }}\n')
     (tmp_path / "en" / "phrases.toml").write_text(phrases, encoding="utf-8")
     assert said in refused()
@@ -109,37 +133,58 @@ def test_phrases_that_a_translation_lacks_are_named(tmp_path: Path, refused: Bui
         ("", "lanes.py has no function 'lane'."),
     ],
 )
-def test_a_drawing_that_fails_is_told_with_its_line(tmp_path: Path, refused: Built, module: str, said: str) -> None:
+def test_a_drawing_that_fails_is_told_with_its_line(tmp_path: Path, refused: Refused, module: str, said: str) -> None:
     little_book(tmp_path, lanes='# Lanes\n\n{{ drawing("lane", caption="A lane.", alt="A lane") }}\n')
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "lanes.py").write_text(module, encoding="utf-8")
     assert said in refused()
 
 
-# ---- serving ----
+# ---- chapters ----
 
 
-def test_a_port_that_is_in_use_is_told_before_anything_is_built(tmp_path: Path, refused: Built) -> None:
-    little_book(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        said = refused("--port", str(port), command="serve")
-    assert f"Port {port} cannot be had: Address already in use; --port 0 takes a free one." in said
-    assert not (tmp_path / "out").exists()
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{{ nothing }}", "'nothing' is undefined"),
+        ("{{ skeleton('99.1') }}", "skeleton('99.1')"),
+        ("{% if %}", "Expected an expression, got 'end of statement block'"),
+        ("{{ 1 / 0 }}", "division by zero"),
+    ],
+)
+def test_a_chapter_that_cannot_be_rendered_names_file_and_line(
+    line: str, words: str, catalog: Catalog, tmp_path: Path
+) -> None:
+    with pytest.raises(BookError) as raised:
+        build_in(tmp_path, catalog, lanes=f"{LANES}\n{line}\n")
+    place = LANES.count("\n") + 2
+    assert f"lanes.md.j2:{place}: " in str(raised.value)
+    assert words in str(raised.value)
 
 
-def test_serving_goes_on_after_a_mistake_and_ends_at_ctrl_c(tmp_path: Path) -> None:
-    settings = little_book(tmp_path, lanes="# Lanes\n\n{{ nothing }}\n")
-    command = [sys.executable, "-m", "grader", "book", "serve", "--port", "0", "--settings", str(settings)]
-    serving = subprocess.Popen(
-        [*command, "--out", str(tmp_path / "out")],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-    )  # fmt: skip
-    assert serving.stdout is not None
-    assert re.match(r"Open http://127\.0\.0\.1:\d+/ ", serving.stdout.readline())
-    serving.send_signal(signal.SIGINT)
-    _, said = serving.communicate(timeout=60)
-    assert serving.returncode == cli.INTERRUPTED
-    assert "lanes.md.j2:3: 'nothing' is undefined" in said
-    assert said.splitlines()[-1] == "grader: Stopped."
-    assert "Traceback" not in said
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("[nothing](#nothing-of-that-name)", "cross-reference target not found"),
+        ("$\\undefinedcommand{x}$", 'Unknown LaTeX command "\\undefinedcommand"'),
+        ("{nothing}`x`", "Unknown interpreted text role"),
+    ],
+)
+def test_what_sphinx_warns_of_is_told_with_the_line_that_somebody_wrote(
+    line: str, words: str, catalog: Catalog, tmp_path: Path
+) -> None:
+    added = "{% for _ in range(9) %}\nA line, nine times.\n{% endfor %}\n"
+    made = build_in(tmp_path, catalog, lanes=f"{LANES}\n{added}\n{line}\n")
+    place = LANES.count("\n") + added.count("\n") + 3
+    assert any(f"lanes.md.j2:{place}: " in warning and words in warning for warning in made.warnings)
+    again = build_in(tmp_path, catalog, lanes=f"{LANES}\n{added}\n{line}\n")
+    assert again.warnings == made.warnings  # and not only the first time
+
+
+def test_lines_of_what_was_made_are_found_in_the_template(tmp_path: Path) -> None:
+    template = tmp_path / "one.md.j2"
+    template.write_text("first\n{% for n in range(3) %}\nturn {{ n }}\n{% endfor %}\nlast\n", encoding="utf-8")
+    page = render(template, {}, {})
+    assert page.text == "first\nturn 0\nturn 1\nturn 2\nlast\n"
+    assert [page.template_line(line) for line in (1, 5)] == [1, 5]
+    assert all(2 <= page.template_line(line) <= 4 for line in (2, 3, 4))

@@ -1,10 +1,10 @@
-"""The book as a site and an EPUB: built without a warning, opened without a network, and wrong chapters told of."""
+"""The book as a site and an EPUB: built without a warning, and opened without a network."""
 
 from __future__ import annotations
 
-import threading
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 
@@ -18,23 +18,20 @@ from grader.cli.manual import help_texts
 from grader.explain import KINDS
 from grader.leaderboard.entry import results_text
 from grader.publish import calls, frame
-from grader.publish.chapters import render
-from grader.publish.context import BookError
 from grader.publish.lexer import VerdictLexer
 from grader.publish.mathml import breakable, mathml
-from grader.publish.serve import rebuild_on_change, served
 from grader.publish.settings import Settings, book_of, read_settings
 from grader.publish.site import Built, build
 from grader.publish.style import trace_style
 from tests import browser
 from tests.book_site import (
     AFTER_SEARCH,
-    LANES,
     PUZZLE,
     SETTINGS,
     TOO_WIDE,
     PageOf,
     broken,
+    build_in,
     faults_of_epub,
     from_elsewhere,
     little_book,
@@ -65,12 +62,6 @@ def built(catalog: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Built:
 @pytest.fixture(scope="module")
 def pages(built: Built) -> Mapping[Path, PageOf]:
     return pages_of(built.index.parent)
-
-
-def build_in(folder: Path, catalog: Catalog, settings: str = SETTINGS, *, epub: bool = False, **chapters: str) -> Built:
-    """Builds a little book with these chapters in the place of its own."""
-    path = little_book(folder, settings, **chapters)
-    return build(read_settings(path, catalog), catalog, folder / "out", {}, epub=epub, tell=lambda _: None)
 
 
 def around(folder: Path, page: str) -> None:
@@ -180,6 +171,14 @@ def test_the_epub_is_whole(built: Built) -> None:
     assert list(faults_of_epub(built.epub)) == []
 
 
+def test_what_lies_behind_tabs_stands_below_each_other_in_the_epub(built: Built) -> None:
+    assert built.epub is not None
+    with zipfile.ZipFile(built.epub) as packed:
+        page = packed.read("chapters/puzzle-01.xhtml").decode()
+    assert re.search(r">Before</p>\s*<p[^>]*>Not passed.</p>\s*<p[^>]*>Solved</p>\s*<p[^>]*>Passed.</p>", page)
+    assert "<input" not in page
+
+
 # ---- what is left out ----
 
 
@@ -228,88 +227,6 @@ def test_results_of_a_class_become_pages_of_the_site(catalog: Catalog, tmp_path:
     assert all("../leaderboard.html" in board.links for board in boards.values())
     assert not list(broken(pages_of(site)))
     assert entries[0].player.name in (site / "leaderboard.html").read_text(encoding="utf-8")
-
-
-# ---- mistakes ----
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "words"),
-    [
-        ('"puzzle-01"', '"puzzle-1"', "there is no chapter 'puzzle-1'; did you mean puzzle-01?"),
-        ('"puzzle-01"', '"lanes"', "the chapter lanes is listed twice."),
-        ('language = "en"', 'language = "xx"', "there is no edition in 'xx'"),
-        ('author = "Nobody"', "author = 3", "author should be words in quotes."),
-        ('author = "Nobody"', 'autor = "Nobody"', "there is no setting 'autor'"),
-        ('language = "en"', 'language = "en"\npuzzles = [1, 99]', "there is no puzzle 99; there are 1, 2, 3"),
-        ('language = "en"', 'language = "en"\nleaderboard = ["gone.json"]', "there is no file of results"),
-        ("[[parts]]", "[parts]", "there is no part"),
-        ('title = "A', "title = A", "is no TOML"),
-    ],
-)
-def test_a_mistake_in_the_settings_is_one_sentence(
-    before: str,
-    after: str,
-    words: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(ROOT)
-    path = little_book(tmp_path, SETTINGS.replace(before, after))
-    if after == "[parts]":
-        path.write_text(f"{SETTINGS.partition('[[parts]]')[0]}parts = 3\n", encoding="utf-8")
-    assert cli.run(["book", "build", "--settings", str(path), "--out", str(tmp_path / "out")]) == cli.BAD_USAGE
-    said = capsys.readouterr().err
-    assert words in said
-    assert said.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("{{ nothing }}", "'nothing' is undefined"),
-        ("{{ skeleton('99.1') }}", "skeleton('99.1')"),
-        ("{% if %}", "Expected an expression, got 'end of statement block'"),
-        ("{{ 1 / 0 }}", "division by zero"),
-    ],
-)
-def test_a_chapter_that_cannot_be_rendered_names_file_and_line(
-    line: str, words: str, catalog: Catalog, tmp_path: Path
-) -> None:
-    with pytest.raises(BookError) as raised:
-        build_in(tmp_path, catalog, lanes=f"{LANES}\n{line}\n")
-    place = LANES.count("\n") + 2
-    assert f"lanes.md.j2:{place}: " in str(raised.value)
-    assert words in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("[nothing](#nothing-of-that-name)", "cross-reference target not found"),
-        ("$\\undefinedcommand{x}$", 'Unknown LaTeX command "\\undefinedcommand"'),
-        ("{nothing}`x`", "Unknown interpreted text role"),
-    ],
-)
-def test_what_sphinx_warns_of_is_told_with_the_line_that_somebody_wrote(
-    line: str, words: str, catalog: Catalog, tmp_path: Path
-) -> None:
-    added = "{% for _ in range(9) %}\nA line, nine times.\n{% endfor %}\n"
-    made = build_in(tmp_path, catalog, lanes=f"{LANES}\n{added}\n{line}\n")
-    place = LANES.count("\n") + added.count("\n") + 3
-    assert any(f"lanes.md.j2:{place}: " in warning and words in warning for warning in made.warnings)
-    again = build_in(tmp_path, catalog, lanes=f"{LANES}\n{added}\n{line}\n")
-    assert again.warnings == made.warnings  # and not only the first time
-
-
-def test_lines_of_what_was_made_are_found_in_the_template(tmp_path: Path) -> None:
-    template = tmp_path / "one.md.j2"
-    template.write_text("first\n{% for n in range(3) %}\nturn {{ n }}\n{% endfor %}\nlast\n", encoding="utf-8")
-    page = render(template, {}, {})
-    assert page.text == "first\nturn 0\nturn 1\nturn 2\nlast\n"
-    assert [page.template_line(line) for line in (1, 5)] == [1, 5]
-    assert all(2 <= page.template_line(line) <= 4 for line in (2, 3, 4))
 
 
 # ---- pieces ----
@@ -387,37 +304,3 @@ def test_every_setting_is_told(catalog: Catalog) -> None:
     told = (ROOT / "docs" / "publishing.md").read_text(encoding="utf-8")
     keys = {field.name for field in fields(Settings)} - {"path", "is_excerpt"}
     assert [key for key in keys if f"`{key}`" not in told and f"`[[{key}]]`" not in told] == []
-
-
-# ---- serving ----
-
-
-def test_a_change_is_built_again(tmp_path: Path) -> None:
-    built, stop = threading.Event(), threading.Event()
-    (tmp_path / "out").mkdir()
-    watching = threading.Thread(
-        target=rebuild_on_change, args=([tmp_path], tmp_path / "out", built.set), kwargs={"stop": stop}
-    )
-    watching.start()
-    try:
-        assert eventually(built, lambda number: (tmp_path / "chapter").write_text(str(number)))
-    finally:
-        stop.set()
-        watching.join()
-
-
-def eventually(event: threading.Event, act: Callable[[int], object]) -> bool:
-    """Whether it is set in the end, `act` being called again and again: the watcher needs a moment to begin."""
-    for number in range(100):
-        act(number)
-        if event.wait(0.1):
-            return True
-    return False
-
-
-def test_what_was_built_is_served_to_this_machine(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text("here", encoding="utf-8")
-    with served(tmp_path, 0) as address, urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310 - http, see below
-        assert address.startswith("http://127.0.0.1:")
-        assert answer.read() == b"here"
-        assert answer.headers["Cache-Control"] == "no-store"
