@@ -281,7 +281,7 @@ def test_a_fault_of_the_grader_is_not_the_learners(judge: Callable[..., PartVerd
 
 def test_a_host_finding_stops_the_case_before_it_runs(judge: Callable[..., PartVerdict]) -> None:
     finding = host(
-        "launch_error", variant="said", error="cudaErrorInvalidConfiguration", reason="2,048 threads a block"
+        "launch_error", variant="said", error="cudaErrorInvalidValue", reason="2,048 threads a block"
     )
     pretended = Pretended(host_findings=lambda case, inject: [finding])
     verdict = judge(pretended)
@@ -300,7 +300,7 @@ def test_an_entry_that_hides_a_failed_launch_is_wrong(judge: Callable[..., PartV
 
 
 def test_a_launch_refused_at_full_size_only_is_wrong(judge: Callable[..., PartVerdict]) -> None:
-    refused = host("launch_error", error="cudaErrorInvalidConfiguration")
+    refused = host("launch_error", error="cudaErrorInvalidValue")
     verdict = judge(Pretended(host_findings=lambda case, inject: [refused] if case.params["n"] == 1 << 20 else []))
     assert kinds(verdict) == ["launch_error"]
 

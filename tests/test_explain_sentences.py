@@ -211,10 +211,10 @@ def test_an_error_returned_for_nothing_to_do_is_not_called_a_refused_launch() ->
 
 @pytest.mark.parametrize("kind", ["launch_error", "ignored_error"])
 def test_an_empty_grid_is_wrong_only_where_there_is_work(kind: str) -> None:
-    facts = {"variant": "said", "error": "cudaErrorInvalidConfiguration", "reason": "a grid of 0 blocks"}
+    facts = {"variant": "said", "error": "cudaErrorInvalidValue", "reason": "a grid of 0 blocks"}
     refused = Observation(kind, line=8, facts=facts)
     assert "n = 0 is no error" in say(refused, Setting(entry="add", empty="n = 0", zero="n = 0")).why
-    assert "the result has a value all the same" in say(refused, Setting(entry="add", zero="n = 0")).why
+    assert "The result has a value all the same" in say(refused, Setting(entry="add", zero="n = 0")).why
     assert "rounds down" in say(refused, Setting(entry="add")).why
 
 

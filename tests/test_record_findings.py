@@ -80,11 +80,11 @@ WAITS = {
 }
 
 REFUSED = {
-    "block_too_large": ("cudaErrorInvalidConfiguration", "2,048 threads a block; at most 1,024"),
-    "no_blocks": ("cudaErrorInvalidConfiguration", "a grid of 0 blocks"),
-    "no_threads": ("cudaErrorInvalidConfiguration", "a block of 0 threads"),
-    "grid_too_tall": ("cudaErrorInvalidConfiguration", "65,536 blocks along y; at most 65,535"),
-    "block_too_deep": ("cudaErrorInvalidConfiguration", "65 threads along z; at most 64"),
+    "block_too_large": ("cudaErrorInvalidValue", "2,048 threads a block; at most 1,024"),
+    "no_blocks": ("cudaErrorInvalidValue", "a grid of 0 blocks"),
+    "no_threads": ("cudaErrorInvalidValue", "a block of 0 threads"),
+    "grid_too_tall": ("cudaErrorInvalidValue", "65,536 blocks along y; at most 65,535"),
+    "block_too_deep": ("cudaErrorInvalidValue", "65 threads along z; at most 64"),
     "past_launch_bounds": ("cudaErrorInvalidValue", "__launch_bounds__ promised at most 128"),
     "shared_not_asked_for": ("cudaErrorInvalidValue", "must be asked for"),
     "shared_too_large": ("cudaErrorInvalidValue", "204,800 bytes of shared memory a block"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 SUCCESS = 0
 INVALID_VALUE = 1
-INVALID_CONFIGURATION = 9
 LAUNCH_OUT_OF_RESOURCES = 701
 COOPERATIVE_LAUNCH_TOO_LARGE = 720
 STREAM_CAPTURE_UNSUPPORTED = 900
@@ -15,7 +14,7 @@ _NAMES = {
     INVALID_VALUE: "cudaErrorInvalidValue",
     2: "cudaErrorMemoryAllocation",
     3: "cudaErrorInitializationError",
-    INVALID_CONFIGURATION: "cudaErrorInvalidConfiguration",
+    9: "cudaErrorInvalidConfiguration",
     13: "cudaErrorInvalidSymbol",
     17: "cudaErrorInvalidDevicePointer",
     21: "cudaErrorInvalidMemcpyDirection",

@@ -12,7 +12,6 @@ from typing import Protocol
 from grader.record.device import Device
 from grader.record.errors import (
     COOPERATIVE_LAUNCH_TOO_LARGE,
-    INVALID_CONFIGURATION,
     INVALID_VALUE,
     LAUNCH_OUT_OF_RESOURCES,
 )
@@ -66,17 +65,17 @@ def cooperative_refusal() -> Refusal:
 
 def _shape(grid: Triple, block: Triple) -> Refusal | None:
     if 0 in grid:
-        return Refusal(INVALID_CONFIGURATION, "a grid of 0 blocks")
+        return Refusal(INVALID_VALUE, "a grid of 0 blocks")
     if 0 in block:
-        return Refusal(INVALID_CONFIGURATION, "a block of 0 threads")
+        return Refusal(INVALID_VALUE, "a block of 0 threads")
     for axis, extent, limit in zip("xyz", grid, _MAX_GRID, strict=True):
         if extent > limit:
-            return Refusal(INVALID_CONFIGURATION, f"{extent:,} blocks along {axis}; at most {limit:,}")
+            return Refusal(INVALID_VALUE, f"{extent:,} blocks along {axis}; at most {limit:,}")
     threads = block[0] * block[1] * block[2]
     if threads > _MAX_THREADS:
-        return Refusal(INVALID_CONFIGURATION, f"{threads:,} threads a block; at most {_MAX_THREADS:,}")
+        return Refusal(INVALID_VALUE, f"{threads:,} threads a block; at most {_MAX_THREADS:,}")
     if block[2] > _MAX_BLOCK[2]:
-        return Refusal(INVALID_CONFIGURATION, f"{block[2]:,} threads along z; at most {_MAX_BLOCK[2]}")
+        return Refusal(INVALID_VALUE, f"{block[2]:,} threads along z; at most {_MAX_BLOCK[2]}")
     return None
 
 

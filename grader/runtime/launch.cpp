@@ -34,7 +34,8 @@ cudaError_t launch(const char* function, const void* handle, dim3 grid, dim3 blo
 
 cudaError_t judge(const Launch& launch, const Device& device) {
     const Kernel& kernel = *launch.kernel;
-    if (!shape_fits(launch.grid, launch.block)) return cudaErrorInvalidConfiguration;
+    // seen on an H200 with CUDA 13.0: what older versions call an invalid configuration is an invalid value
+    if (!shape_fits(launch.grid, launch.block)) return cudaErrorInvalidValue;
     const int threads = static_cast<int>(launch.block.x * launch.block.y * launch.block.z);
     if (threads > kernel.max_threads) return cudaErrorInvalidValue;
     if (launch.shared > static_cast<std::size_t>(kernel.max_dynamic_shared)) return cudaErrorInvalidValue;

@@ -3,7 +3,6 @@
 // each.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -45,9 +44,7 @@ class Runtime {
     cudaError_t enter(const char* function, cudaStream_t stream, const Place* place = nullptr);
     cudaError_t unsupported(const char* function);
     cudaError_t take_last_error();
-    cudaError_t last_error() const { return poison_ != cudaSuccess ? poison_.load() : thread_.last_error; }
-    // From here on `error` is what every look at the last error finds: a kernel has broken the device.
-    void poison(cudaError_t error) { poison_ = error; }
+    cudaError_t last_error() const { return thread_.last_error; }
 
     // Configurations nest where an argument of a launch launches itself.
     void push(const CallConfiguration& configuration) { thread_.configurations.push_back(configuration); }
@@ -69,7 +66,6 @@ class Runtime {
     std::vector<std::unique_ptr<Kernel>> kernels_;
     std::unordered_map<const void*, Kernel*> by_function_;
     std::unordered_map<const void*, Variable> variables_;
-    std::atomic<cudaError_t> poison_{cudaSuccess};
 };
 
 // Can the device run this block at all, and if not, what does CUDA answer? (launch.cpp)

@@ -17,7 +17,7 @@ extern "C" cudaError_t vector_add_launch(const float* a, const float* b, float* 
     (void)a, (void)b, (void)out, (void)n, (void)stream;  // no warning before your code uses them
     cudaError_t error = cudaSuccess;
     // --- your code ---
-    if (n == 0) return error;          // an empty grid would be refused with cudaErrorInvalidConfiguration
+    if (n == 0) return error;          // an empty grid would be refused with cudaErrorInvalidValue
     constexpr unsigned threads = 256;  // a multiple of the warp; 8 such blocks fill a multiprocessor's 2048 threads
     vector_add_launch_kernel<<<(n + threads - 1) / threads, threads, 0, stream>>>(a, b, out, n);
     error = cudaGetLastError();  // says whether the launch was refused; what fails inside the kernel shows later

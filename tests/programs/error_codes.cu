@@ -31,11 +31,11 @@ void of_calls() {
 
 void of_launches() {
     nothing<<<0, 32>>>();
-    expect(cudaGetLastError() == cudaErrorInvalidConfiguration, "no block");
+    expect(cudaGetLastError() == cudaErrorInvalidValue, "no block");
     nothing<<<1, 2048>>>();
-    expect(cudaGetLastError() == cudaErrorInvalidConfiguration, "too many threads");
+    expect(cudaGetLastError() == cudaErrorInvalidValue, "too many threads");
     nothing<<<dim3(1, 70000), 32>>>();
-    expect(cudaGetLastError() == cudaErrorInvalidConfiguration, "too many blocks along y");
+    expect(cudaGetLastError() == cudaErrorInvalidValue, "too many blocks along y");
     nothing<<<1, 32, 1 << 20>>>();
     expect(cudaGetLastError() == cudaErrorInvalidValue, "too much shared memory");
     small_blocks<<<1, 256>>>();

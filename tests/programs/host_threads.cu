@@ -24,7 +24,7 @@ void work(int number, bool* right) {
     CHECK(cudaFree(d_values));
     *right = values == std::vector<int>(n, rounds * number);
     nothing<<<number, 2048>>>();
-    *right &= cudaPeekAtLastError() == cudaErrorInvalidConfiguration;
+    *right &= cudaPeekAtLastError() == cudaErrorInvalidValue;
 }
 
 int main() {

@@ -26,7 +26,6 @@ void Software::forgive() {
     fault_ = cudaSuccess;
     poisoned_ = false;
     reports_ = 0;
-    Runtime::get().poison(cudaSuccess);
     Runtime::get().forget_call();
 }
 
@@ -80,7 +79,6 @@ cudaError_t Software::wait_for_device(const char* function) {
     if (const cudaError_t error = begin(function)) return error;
     if (fault_ == cudaSuccess) return cudaSuccess;
     poisoned_ = true;
-    Runtime::get().poison(fault_);
     return Runtime::get().finish(fault_);
 }
 

@@ -15,5 +15,5 @@ int main() {
     if (cudaDeviceSynchronize() != cudaErrorAssert) return 3;
     int* memory = nullptr;
     if (cudaMalloc(&memory, 4) != cudaErrorAssert) return 4;
-    return cudaGetLastError() == cudaErrorAssert && cudaGetLastError() == cudaErrorAssert ? 0 : 5;
+    return cudaGetLastError() == cudaErrorAssert && cudaGetLastError() == cudaSuccess ? 0 : 5;
 }

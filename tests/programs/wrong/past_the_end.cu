@@ -15,7 +15,8 @@ int main() {
     if (cudaMalloc(&d_values, n * sizeof(float)) != cudaSuccess) return 2;
     add_one<<<(n + 255) / 256, 256>>>(d_values, n);
     const bool broken = cudaDeviceSynchronize() == cudaErrorIllegalAddress;
-    // Such an error stays: every later call answers with it.
-    return broken && cudaFree(d_values) == cudaErrorIllegalAddress && cudaGetLastError() == cudaErrorIllegalAddress ? 0
-                                                                                                                    : 3;
+    // Such an error stays: it can be taken, and every later call answers with it again.
+    if (!broken || cudaGetLastError() != cudaErrorIllegalAddress || cudaGetLastError() != cudaSuccess) return 3;
+    if (cudaFree(d_values) != cudaErrorIllegalAddress) return 4;
+    return cudaGetLastError() == cudaErrorIllegalAddress && cudaPeekAtLastError() == cudaSuccess ? 0 : 5;
 }
