@@ -75,14 +75,15 @@ def test_a_port_that_is_in_use_is_told_before_anything_is_built(
 def test_serving_goes_on_after_a_mistake_and_ends_at_ctrl_c(tmp_path: Path) -> None:
     settings = little_book(tmp_path, lanes="# Lanes\n\n{{ nothing }}\n")
     command = [sys.executable, "-m", "grader", "book", "serve", "--port", "0", "--settings", str(settings)]
-    serving = subprocess.Popen(
+    with subprocess.Popen(
         [*command, "--out", str(tmp_path / "out")],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-    )  # fmt: skip
-    assert serving.stdout is not None
-    assert re.match(r"Open http://127\.0\.0\.1:\d+/ ", serving.stdout.readline())
-    serving.send_signal(signal.SIGINT)
-    _, said = serving.communicate(timeout=60)
+    ) as serving:  # fmt: skip
+        assert serving.stdout is not None
+        first = serving.stdout.readline()
+        serving.send_signal(signal.SIGINT)
+        _, said = serving.communicate(timeout=60)
+    assert re.match(r"Open http://127\.0\.0\.1:\d+/ ", first)
     assert serving.returncode == cli.INTERRUPTED
     assert "lanes.md.j2:3: 'nothing' is undefined" in said
     assert said.splitlines()[-1] == "grader: Stopped."
