@@ -95,6 +95,8 @@ def test_a_command_that_does_not_work_is_told_with_what_it_says() -> None:
         "grader explain data_race",
         "grader book serve",
         "grader run nothing.cu",
+        "grader reset 3.2",
+        "grader solution 3.2",
     ]
     typed = [console.Typed(command, "c.md:1") for command in (*commands, "grader check 3.2 --seed 7", "cd somewhere")]
     told = list(console.failing(typed, BOOK.catalog))
@@ -163,3 +165,16 @@ def test_a_book_with_mistakes_is_told_all_of_them(tmp_path: Path) -> None:
     assert "verdicts/commands/hint_3.4.txt is missing" in told
     assert "skeleton" not in told  # of a chapter that was not chosen
     assert heard
+
+
+def test_only_a_whole_edition_is_told_of_what_nobody_asks_for(tmp_path: Path) -> None:
+    book = edition(tmp_path)
+    settings = settings_of(book, {"c": "# Title\n\nA tile.\n"})
+    (tmp_path / "en" / "words.txt").write_text("warpgroup\n", encoding="utf-8")
+    (tmp_path / "verdicts").mkdir()
+    (tmp_path / "verdicts" / "left.txt").touch()
+    assert len(book_check.check(book, settings, lambda _: None)) == 2
+    other = tmp_path / "ko" / "chapters" / "d.md.j2"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    assert book_check.check(book, settings, lambda _: None) == []

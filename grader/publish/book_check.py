@@ -27,8 +27,8 @@ def check(book: Book, settings: Settings, tell: Callable[[str], None]) -> list[s
     It takes minutes: every verdict is given again. `tell` hears what is being looked at.
     """
     asked = asking.asked_for(book, settings, settings.chapters)
-    found = [*coverage.not_shown(book, asked), *spelling.misspelt(book, asked, whole=not settings.is_excerpt)]
-    if not settings.is_excerpt:
+    found = [*coverage.not_shown(book, asked), *spelling.misspelt(book, asked, whole=settings.is_whole)]
+    if settings.is_whole:
         found += [f"{shown_path(path)} is stored, and no chapter asks for it." for path in unwanted(book, asked)]
     tell("commands")
     found += console.failing(console.commands(asked), book.catalog)

@@ -47,8 +47,11 @@ def commands(asked: Iterable[Asked]) -> list[Typed]:
 
 def failing(typed: Iterable[Typed], catalog: Catalog) -> Iterator[str]:
     """A sentence for each command of `grader` that does not do, and for each verb that `make` does not have."""
+    every = list(typed)
+    if not every:
+        return
     with Workspace(catalog) as workspace:
-        for one in typed:
+        for one in every:
             words = shlex.split(one.command, comments=True)
             if words[0] == "grader" and (said := _said(workspace, words[1:])):
                 yield f"{one.place}: `{one.command}` does not work: {said}"

@@ -14,6 +14,7 @@ from grader.publish.chapters import text_of
 from grader.publish.context import Book, BookError
 
 _KEYS = frozenset({"title", "author", "language", "puzzles", "leaderboard", "parts"})
+_SUFFIX = ".md.j2"  # of a chapter's file
 _PART_KEYS = frozenset({"title", "chapters"})
 
 
@@ -53,13 +54,22 @@ class Settings:
         """All chapters in their order."""
         return tuple(name for part in self.parts for name in part.chapters)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has each chapter that there is in any language: what it does not ask for, then nobody does."""
+        return {_name(path) for path in self.folder.glob(f"*/chapters/*{_SUFFIX}")} <= set(self.chapters)
+
     def source(self, chapter: str) -> Path:
         """The file of a chapter."""
-        return self.texts / "chapters" / f"{chapter}.md.j2"
+        return self.texts / "chapters" / f"{chapter}{_SUFFIX}"
 
     def known_chapters(self) -> list[str]:
         """The chapters that there are in this language, chosen or not."""
-        return sorted(path.name.removesuffix(".md.j2") for path in (self.texts / "chapters").glob("*.md.j2"))
+        return sorted(_name(path) for path in (self.texts / "chapters").glob(f"*{_SUFFIX}"))
+
+
+def _name(chapter: Path) -> str:
+    return chapter.name.removesuffix(_SUFFIX)
 
 
 def read_settings(path: Path, catalog: Catalog) -> Settings:
