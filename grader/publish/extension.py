@@ -15,6 +15,7 @@ from grader.publish.lexer import VerdictLexer
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+_GLOSSARY = "glossary"  # the chapter that defines all terms
 _BEFORE_RESOLUTION = 5  # MyST resolves its links at 9, Sphinx its own at 10
 
 
@@ -30,7 +31,7 @@ class LeftOutLinks(SphinxPostTransform):
     def run(self, **_kwargs: Any) -> None:
         left_out = self.config.left_out
         for node in list(self.document.findall(addnodes.pending_xref)):
-            if _target(node) in left_out:
+            if _target(node) in left_out or (node["reftype"] == "term" and _GLOSSARY in left_out):
                 words = nodes.inline("", "", *[child.deepcopy() for child in node.children], classes=["left-out"])
                 node.replace_self(words)
 

@@ -113,7 +113,8 @@ def build(
     figures.prepare(book, asked_for(book, settings, settings.chapters))
     pages = dict(_rendered(settings, book, known, tell))
     if _write_sources(folders.source, pages):
-        shutil.rmtree(folders.html, ignore_errors=True)
+        for stale in (folders.html, folders.doctrees):  # pages that are gone, links that were written without a page
+            shutil.rmtree(stale, ignore_errors=True)
     style.write(folders.static)
     values = configuration(settings, [settings.folder / "static", folders.static], _left_out(settings, pages))
     tell("the site")
@@ -127,8 +128,9 @@ def build(
         tell("the EPUB")
         shutil.rmtree(folders.xhtml, ignore_errors=True)  # all that lies there is packed
         warnings = run_sphinx("epub", folders.source, folders.xhtml, folders.doctrees, values)
-        file = folders.epub / f"{file_name(settings.title)}.epub"
-        finish(folders.xhtml / file.name, file)
+        if not warnings:
+            file = folders.epub / f"{file_name(settings.title)}.epub"
+            finish(folders.xhtml / file.name, file)
     if warnings:
         shutil.rmtree(folders.doctrees, ignore_errors=True)  # or Sphinx would not say them again
     told = [_of_template(line, folders.source, pages) for line in warnings]
@@ -164,18 +166,16 @@ def _left_out(settings: Settings, pages: Mapping[str, Page]) -> set[str]:
 
 
 def _write_sources(folder: Path, pages: Mapping[str, Page]) -> bool:
-    """Writes what has changed, so that Sphinx reads no more than that; whether a page of last time is gone."""
-    gone = [
-        path for path in list(folder.rglob("*.md")) if path.relative_to(folder).with_suffix("").as_posix() not in pages
-    ]
-    for path in gone:
+    """Writes what has changed, so that Sphinx reads no more than that; whether the pages are others than last time."""
+    before, now = set(folder.rglob("*.md")), {folder / f"{name}.md" for name in pages}
+    for path in before - now:
         path.unlink()
     for name, page in pages.items():
         path = folder / f"{name}.md"
         if not path.is_file() or path.read_text(encoding="utf-8") != page.text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(page.text, encoding="utf-8")
-    return bool(gone)
+    return before != now
 
 
 def _of_template(warning: str, source: Path, pages: Mapping[str, Page]) -> str:
