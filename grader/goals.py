@@ -248,7 +248,8 @@ def wide_accesses(access: str, *, where: Callable[[Case], bool] | None = None, b
             return None
         worst = max(narrow, key=lambda line: narrow[line])
         share = 100 * sum(narrow.values()) / total
-        return Shortfall(f"{share:.0f} % of the {access}s move fewer than {bytes_a_lane} bytes a lane.", worst)
+        said = f"{share:.0f} % of the {access}s move fewer than {bytes_a_lane} bytes a lane."
+        return Shortfall(said, worst, facts={"cause": "narrow", "wanted": str(bytes_a_lane)})
 
     sentence = f"Nine in ten {access}s move {bytes_a_lane} bytes a lane{' or more' if bytes_a_lane < _WIDEST else ''}."
     return Goal(f"wide {access}s", "goal_missed", sentence, check)

@@ -55,9 +55,10 @@ def _past_why(seen: Observation, facts: Facts) -> str:
     """Past the end of a buffer: by a thread's own number, in a matrix, by groups of elements, or in another way."""
     if _one_thread_an_element(seen, facts):
         return "guard"
+    wide = facts.get("lanes", 1) > 1
     if facts.get("columns", 0) > 1:
-        return "matrix"
-    return "wide" if facts.get("lanes", 1) > 1 else "index"
+        return "wide_matrix" if wide else "matrix"
+    return "wide" if wide else "index"
 
 
 def _one_thread_an_element(seen: Observation, facts: Facts) -> bool:

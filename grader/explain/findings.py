@@ -230,7 +230,7 @@ def _unwritten(seen: Observation, facts: Facts) -> str:
     return str(seen.facts.get("why", "zero" if facts["zero"] else "plain"))
 
 
-def _redundant_why(seen: Observation, facts: Facts) -> str:
+def _cause_why(seen: Observation, facts: Facts) -> str:
     return str(seen.facts.get("cause", _plain(seen, facts)))
 
 
@@ -264,7 +264,8 @@ _WHYS: dict[str, Callable[[Observation, Facts], str]] = {
     "never_written": _unwritten,
     "not_a_number": _not_a_number_why,
     "wrong_values": _value_why,
-    "redundant_traffic": _redundant_why,
+    "redundant_traffic": _cause_why,
+    "goal_missed": _cause_why,
 }
 
 
