@@ -39,8 +39,10 @@ class Shrunk:
 
 def told(shrunk: Shrunk) -> str:
     """What was found, in a sentence or two: "From M = 33 on; multiples of 32 pass. The smallest: …"."""
-    said = []
+    said: list[str] = []
     for seen in shrunk.sizes:
+        if seen.equal and said and any(other.equal == seen.names for other in shrunk.sizes):
+            continue  # "rows = cols" has been said as "cols = rows"
         key = "from_passes" if seen.from_here else "passes"
         if seen.multiple:
             key = "only_multiples" if seen.smallest else "from_multiples"

@@ -22,6 +22,7 @@ from grader.first_values import with_memset
 from grader.inputs import derived_seed, memory_for
 from grader.not_a_number import with_origin
 from grader.puzzle import Buffer, Case, Part, Work, call_by_name, dtype_of, element_count
+from grader.simt.early_return import leaves_early
 from grader.suppositions import mistakes, suppositions
 from grader.verdict import CaseResult, FirstWrong, Stage
 
@@ -171,7 +172,12 @@ class Trial:
         if last is not None and len(launches) == 1 and first == _threads(last) == elements - count:
             facts |= {"why": "short_grid", "other": "short_grid"}
             other = launched
+        elif line is not None and 0 < count < elements and leaves_early(self._source(), line):
+            facts["why"] = "left"
         return Observation("never_written", line, kernel, None, None, name, first, other, count, facts)
+
+    def _source(self) -> str:
+        return self.build.source.read_text(encoding="utf-8", errors="replace")
 
     def _left_alone(
         self, worst: BufferComparison, inputs: Mapping[str, torch.Tensor], result: RunResult, pattern: Pattern | None
@@ -185,7 +191,7 @@ class Trial:
         if bool(changed.any()) or any(set(result.writer(name, element)) != {None} for element in asked):
             return None
         summary = {"count": len(places), "first": int(places[0])}
-        place = pattern.place if pattern is not None and pattern.key == "equals_input" else pattern
+        place = pattern.place if pattern is not None and pattern.key in ("equals_input", "unmoved") else pattern
         seen = self._unwritten(worst.buffer, summary, result, place)
         return replace(seen, facts={"why": "kept", **seen.facts})
 

@@ -30,7 +30,17 @@ TOLD = [
     Told("5.8", "columns_zeroed_one", ("set 4 of the 1,024 bytes of `out`", "lies outside"), ("counts bytes",)),
     Told("5.8", "columns_not_zeroed", ("An atomic begins with what is there",), ("counts bytes",)),
     Told("5.3", "sum_zeroed_afterwards", ("The memset stands behind the launch",)),
-    Told("5.4", "twice_a_launch_of_no_blocks", ("Leave that launch out", "another launch"), ("launch nothing",)),
+    Told("5.4", "twice_a_launch_of_no_blocks", ("leave that launch out", "another launch"), ("launch nothing",)),
+    Told("3.2", "naive_threads_exchanged", ("is x, or y, of the thread the row?",), ("blockIdx.y",)),
+    Told("3.3", "tiled_tile_not_turned", ("it was to move", "exchange made once"), ("whatever else should come in",)),
+    Told("3.3", "tiled_returns_at_the_edge", ("returns before a barrier stores nothing behind it",)),
+    Told("3.3", "tiled_loads_8_rows", ("go over all that is read",), ("changes no sum",)),
+    Told("3.4", "padded_rows_overlap", ("rows that are shorter than what is stored in them overlap",)),
+    Told("3.5", "swizzled_on_one_side", ("by the same swizzle",)),
+    Told("3.6", "wide_swizzle_only_going_in", ("in its column", "by the same swizzle")),
+    Told("3.6", "wide_swizzle_without_brackets", ("in its column", "brackets that group it alike")),
+    Told("3.6", "wide_index_of_elements", ("an index counts groups of 4", "Is the index divided by 4")),
+    Told("3.6", "wide_four_stores", ("a `float4` 16",)),
 ]
 
 

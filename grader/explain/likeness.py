@@ -95,7 +95,8 @@ def inputs(values: Values) -> Iterator[Candidate]:
     """An input as it is or column by column, two of them put together, and the right value with one too many."""
     alike = {name: tensor for name, tensor in values.inputs.items() if tensor.numel() == len(values.got)}
     for name, tensor in alike.items():
-        yield Candidate("equals_input", _picked(tensor), {"input": name}, borrowed=True)
+        only_moved = bool((tensor.flatten().double().sort().values == values.expected.sort().values).all())
+        yield Candidate("unmoved" if only_moved else "equals_input", _picked(tensor), {"input": name}, borrowed=True)
         if tensor.dim() == 2 and min(tensor.shape) > 1:
             yield Candidate("input_by_columns", _by_columns(tensor), {"input": name}, borrowed=True)
     for (one, left), (other, right) in permutations(alike.items(), 2):

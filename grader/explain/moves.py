@@ -38,6 +38,8 @@ def moved(values: Values) -> Iterator[Candidate]:
     yield from _turned(values, sources)
     yield from _exchanged(values, sources)
     yield from _taken(values, sources)
+    if values.matrix:
+        yield from _reordered(values, *values.matrix)
 
 
 def _moved(values: Values, key: str, source: Source, /, **facts: Any) -> Candidate:
@@ -118,6 +120,14 @@ def _exchanged(values: Values, sources: Mapping[int, list[int]]) -> Iterator[Can
     elif bits & (bits - 1):
         return  # a rule that nobody would recognise
     yield _moved(values, key, lambda places: places ^ bits, **facts)
+
+
+def _reordered(values: Values, rows: int, columns: int) -> Iterator[Candidate]:
+    """All values of a row, or of a column, are there, in another order that no rule above tells."""
+    got, expected = values.got.reshape(rows, columns), values.expected.reshape(rows, columns)
+    for key, along in (("reordered_rows", 1), ("reordered_columns", 0)):
+        if bool((got.sort(along).values == expected.sort(along).values).all()):
+            yield Candidate(key, lambda places: values.got[places], borrowed=True)
 
 
 def _taken(values: Values, sources: Mapping[int, list[int]]) -> Iterator[Candidate]:

@@ -34,8 +34,9 @@ def _places(values: Values) -> Iterator[Pattern]:
     elements = _Axis("element", _groups(values, len(values.wrong), values.block[0] * values.block[1]), values.shape)
     if values.matrix:
         rows, columns = values.matrix
-        down = _Axis("row", _groups(values, rows, values.block[1], values.block[0]), (rows,))
-        right = _Axis("column", _groups(values, columns, values.block[0], values.block[1]), (columns,))
+        flat = values.grid[1] == 1 and values.grid[0] > 1
+        down = _Axis("row", _groups(values, rows, values.block[1], values.block[0]), (rows,), flat)
+        right = _Axis("column", _groups(values, columns, values.block[0], values.block[1]), (columns,), flat)
         yield from _in_matrix(values.wrong.reshape(values.matrix), down, right)
         elements = replace(elements, groups=())
     yield from elements.stretches(values.wrong)
@@ -69,6 +70,7 @@ class _Axis:
     noun: str
     groups: tuple[int, ...]
     shape: Sequence[int]
+    flat: bool = False  # blocks have one number, of which rows and columns are made
 
     def told(self, key: str, **facts: Any) -> Pattern:
         return Pattern(f"{self.noun}.{key}", facts)
@@ -95,7 +97,7 @@ class _Axis:
             if first == 0 and last == group - 1:
                 yield self.told("first_block", group=group, span=span)
             if ends and first == group:
-                yield self.told("beyond_first_block", group=group)
+                yield self.told("beyond_first_block_flat" if self.flat else "beyond_first_block", group=group)
             if first % group == 0 and last == first + group - 1:
                 yield self.told("one_block", group=group, span=span)
 
@@ -211,7 +213,7 @@ def _edges(mask: torch.Tensor, down: _Axis, right: _Axis) -> Iterator[Pattern]:
     below, beside = next(down.stretches(~fine_rows), None), next(right.stretches(~fine_columns), None)
     if below is None or beside is None:
         return
-    if below.key.endswith("beyond_first_block") and beside.key.endswith("beyond_first_block"):
+    if "beyond_first_block" in below.key and "beyond_first_block" in beside.key:
         yield Pattern("beyond_first_tile", {"rows": below.facts["group"], "columns": beside.facts["group"]})
     yield Pattern("edges", {"rows": below.words, "columns": beside.words})
 

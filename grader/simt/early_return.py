@@ -29,6 +29,15 @@ def without_early_returns(findings: Sequence[Mapping[str, Any]], source: str) ->
     return [finding for finding in findings if _is_told(finding, lines)]
 
 
+def leaves_early(source: str, line: int) -> bool:
+    """Whether the function that has this line may return in a branch, and has a barrier behind that and ahead of it."""
+    lines = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source).split("\n")
+    text = "\n".join(lines[:line])
+    text = text[max(0, text.rfind("__global__"), text.rfind("__device__")) :]
+    left = [found.start() for found in _IF.finditer(text) if _is_early_return(_body(text, found.end()))]
+    return bool(left) and _MEETS.search(text[left[0] :]) is not None
+
+
 def _is_told(finding: Mapping[str, Any], lines: Sequence[str]) -> bool:
     if finding["text"] == _LEFT:
         return _goes_round(lines, finding["other_line"])
