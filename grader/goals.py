@@ -184,7 +184,7 @@ def reads_at_most(
 
     def measured(evidence: Evidence) -> str:
         _, loads = largest(evidence)
-        better = f"; best: {_HOW_OFTEN[1]}" if loads > _LOADS_TO_FEWEST else ""
+        better = f"; {times} are allowed, best: {_HOW_OFTEN[1]}" if loads > _LOADS_TO_FEWEST else ""
         return f"read {loads:.1f} times{better}"
 
     how_often = _HOW_OFTEN.get(times, f"{times} times")

@@ -204,7 +204,7 @@ def test_how_often_is_told_and_what_is_best() -> None:
     goal = reads_at_most("x", 3, lambda n: n)
     assert goal.sentence == "`x` is read three times at most."
     assert goal.measured is not None
-    assert goal.measured(Evidence([reading(4096, 3)], {})) == "read 3.0 times; best: once"
+    assert goal.measured(Evidence([reading(4096, 3)], {})) == "read 3.0 times; 3 are allowed, best: once"
     assert goal.measured(Evidence([reading(4096, 1)], {})) == "read 1.0 times"
 
 

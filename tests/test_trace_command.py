@@ -14,10 +14,10 @@ SHOWN = """\
   transpose_tiled_kernel<<<(1, 1), (32, 8)>>>, block (0, 0)
   rows = 32, cols = 32
 
-  line 26  loads in     32 times  128 sectors, and no fewer would do
-  line 26  stores tile  32 times  32 wavefronts, and no fewer would do
-  line 30  loads tile   32 times  1024 wavefronts, where 32 would do
-  line 30  stores out   32 times  128 sectors, and no fewer would do
+  line 26  loads in     32 accesses  128 sectors in all, and no fewer would do
+  line 26  stores tile  32 accesses  32 wavefronts in all, and no fewer would do
+  line 30  loads tile   32 accesses  1024 wavefronts in all, where 32 would do
+  line 30  stores out   32 accesses  128 sectors in all, and no fewer would do
 
   Drawn  grader trace 3.3 --out block.html, or --out block.svg
 

@@ -42,15 +42,16 @@ def _row(place: Place) -> tuple[tuple[str, str, str, str], str]:
     first = place.first
     what = first.array.name if first.array is not None else say("memory")
     verb = say(f"verb_one_{first.kind}")
-    times = say("times_one" if len(place.accesses) == 1 else "times", number=len(place.accesses))
+    several = len(place.accesses) > 1
+    accesses = say("accesses" if several else "accesses_one", number=len(place.accesses))
     style = "red" if place.cost > place.ideal else "green"
-    told = counts(first.space, place.cost, place.ideal) if place.cost else ""
-    return (say("line_short", line=first.line), f"{verb} {what}", times, told), style
+    told = counts(first.space, place.cost, place.ideal, in_all=several) if place.cost else ""
+    return (say("line_short", line=first.line), f"{verb} {what}", accesses, told), style
 
 
 def _line(row: tuple[str, str, str, str], widths: list[int], style: str) -> Text:
-    line, what, times, told = row
-    start = f"  {line:<{widths[0]}}  {what:<{widths[1]}}  {times:>{widths[2]}}  "
+    line, what, accesses, told = row
+    start = f"  {line:<{widths[0]}}  {what:<{widths[1]}}  {accesses:>{widths[2]}}  "
     return Text(start).append(told, style=style)
 
 

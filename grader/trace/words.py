@@ -24,10 +24,11 @@ def counted(access: Access) -> tuple[str, str]:
     return counts(access.space, access.cost, access.ideal), "bad" if access.excess > 0 else "good"
 
 
-def counts(space: str, cost: int, ideal: int) -> str:
-    """Wavefronts or sectors, and how many there need be."""
+def counts(space: str, cost: int, ideal: int, *, in_all: bool = False) -> str:
+    """Wavefronts or sectors, and how many there need be; `in_all` of several accesses together."""
     unit = ("wavefront" if space == "shared" else "sector") + ("s" if cost != 1 else "")
-    return say("excess" if cost > ideal else "fewest", cost=cost, ideal=ideal, unit=say(unit))
+    key = "excess" if cost > ideal else "fewest"
+    return say(f"{key}_in_all" if in_all else key, cost=cost, ideal=ideal, unit=say(unit))
 
 
 def first_elements(access: Access) -> str:
