@@ -40,6 +40,7 @@ TOLD = [
     Told("3.6", "wide_swizzle_only_going_in", ("in its column", "by the same swizzle")),
     Told("3.6", "wide_swizzle_without_brackets", ("in its column", "brackets that group it alike")),
     Told("3.6", "wide_index_of_elements", ("an index counts groups of 4", "Is the index divided by 4")),
+    Told("8.4", "flash_swizzled_on_one_side", ("swizzled on one side only", "has to ask there")),
     Told("3.6", "wide_four_stores", ("a `float4` 16",)),
 ]
 

@@ -4,7 +4,7 @@ from math import log
 
 from grader.puzzle import Mistake
 
-from .reference import TILE, both, gradients, scaled_scores, weighted
+from .reference import TILE, WIDTHS, both, gradients, scaled_scores, weighted
 
 
 def of_scores(mistaken):
@@ -46,6 +46,18 @@ def padded(scores, v):
     return both(longer, zeros)
 
 
+def swizzled_once(q, k, v, scale, causal):
+    """Column c of key j of a tile lies at c ^ j, and is read at c; or the other way round, which is the same."""
+    from torch import arange
+
+    heads, count, d = k.shape
+    wide = next(wide for wide in WIDTHS if d <= wide)
+    queries, keys = q.new_zeros(heads, q.shape[1], wide), k.new_zeros(heads, count, wide)
+    queries[..., :d], keys[..., :d] = q, k
+    key = arange(count)[:, None]
+    return both(scaled_scores(queries, keys[:, key, arange(wide) ^ key % TILE], scale, causal), v)
+
+
 MASKING = [
     Mistake(
         "the mask began at the top left",
@@ -81,6 +93,12 @@ WEIGHTING = [
         why="The softmax goes along the keys: for each query, the weights of all its keys add up to 1.",
     ),
 ]
+SWIZZLED_ONCE = Mistake(
+    "the columns of the keys were swizzled on one side only",
+    swizzled_once,
+    why="Column c of key j lies at keys[j][c ^ j]: whoever reads it has to ask there, too. A lane reads the key of its "
+    "own number.",
+)
 RESCALING = [
     Mistake(
         f"{what} kept what was added up before the largest score grew{where}",

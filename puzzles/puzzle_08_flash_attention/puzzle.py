@@ -5,7 +5,7 @@ from grader.launch_goals import shared_memory
 from grader.puzzle import Case, In, Mistake, Out, Part, Puzzle, Scalar, Tolerance, Work, Workspace, f16, f32, i32
 
 from . import pytorch
-from .mistakes import IN_HALF, MASKING, OF_GRADIENTS, OF_LSE, RESCALING, TAIL, WEIGHTING, as_in
+from .mistakes import IN_HALF, MASKING, OF_GRADIENTS, OF_LSE, RESCALING, SWIZZLED_ONCE, TAIL, WEIGHTING, as_in
 from .reference import (
     TILE,
     attention,
@@ -257,7 +257,7 @@ puzzle = Puzzle(
                 shared_memory(49_152),
                 local_memory(1024),
             ],
-            mistakes=[*MASKING, *WEIGHTING, *RESCALING, TAIL, *OF_LSE],
+            mistakes=[*MASKING, *WEIGHTING, *RESCALING, TAIL, SWIZZLED_ONCE, *OF_LSE],
         ),
         Part(
             "flash_attention",

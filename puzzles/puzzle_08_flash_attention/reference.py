@@ -5,6 +5,7 @@ q and o are [bh, q_len, d], k and v [bh, k_len, d], lse [bh, q_len]; a query wit
 
 from math import inf
 
+WIDTHS = (64, 128)  # columns of a tile in shared memory, in 8.4; those from d on hold zeros
 TILE = 32  # queries that share each key, and keys of a tile, in 8.4
 
 
