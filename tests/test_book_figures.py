@@ -143,6 +143,15 @@ def test_a_curve_is_cut_at_the_edge_of_its_plot() -> None:
     assert curve["d"] == "M0 50L100 0"
 
 
+def test_words_of_an_arrow_stand_above_it_where_it_lies_level_and_else_beside_it() -> None:
+    level, upright = Sketch("t"), Sketch("t")
+    level.arrow(0, 50, 100, 50, "words")
+    upright.arrow(50, 0, 50, 100, "words")
+    above, beside = (elements(inline(sketch.drawing(), "x"), "text")[0] for sketch in (level, upright))
+    assert (above["x"], above["y"], above["class"]) == ("50", "44", "soft middle")
+    assert (beside["x"], beside["y"], beside["class"]) == ("57", "54", "soft")
+
+
 def test_words_stand_out_on_dark_fills_and_a_legend_stays_inside() -> None:
     sketch = Sketch("t")
     sketch.box(0, 0, 80, 20, "on dark", fill="load")
