@@ -27,6 +27,7 @@ BOOK = edition()
 CALLS: dict[str, Callable[..., Any]] = functions(BOOK, "puzzle-03")
 WORDS = {"caption": "Told by `words`.", "alt": "What is to be seen"}
 TURNED = "= tile[x][y]"
+FILLED = "tile[y][x] ="
 
 
 def svg_of(block: str) -> ElementTree.Element:
@@ -207,6 +208,7 @@ def test_bars_of_nothing_are_refused() -> None:
 
 def test_banks_of_a_tile_with_and_without_padding_are_counted() -> None:
     assert "32 wavefronts, where 1 would do" in texts(CALLS["trace"]("3.3", kind="bank", line=TURNED, **WORDS))
+    assert "1 wavefront, and no fewer would do" in texts(CALLS["trace"]("3.3", kind="bank", line=FILLED, **WORDS))
     padded = CALLS["trace"]("3.4", kind="bank", line=TURNED, case="rows=32,cols=32", **WORDS)
     assert "1 wavefront, and no fewer would do" in texts(padded)
     assert svg_of(padded).attrib["class"] == "trace"
@@ -256,10 +258,14 @@ def test_a_page_lies_beside_the_site_and_is_left_out_of_the_epub(tmp_path: Path)
 
 def test_what_is_in_the_cache_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Asked("puzzle-03")
-    picture: tuple[str, tuple[object, ...], dict[str, object]]
-    picture = ("trace", ("3.3",), {"kind": "bank", "line": TURNED, **WORDS})
-    asked.calls += [picture, picture, ("trace", ("3.3",), {"kind": "bank", "line": "no such text", **WORDS})]
-    CALLS["trace"]("3.3", kind="bank", line=TURNED, **WORDS)
+    given: tuple[dict[str, object], ...] = (
+        {"kind": "bank", "line": TURNED},
+        {"kind": "tiles", "array": "tile"},
+        {"kind": "bank", "line": "no such text"},
+    )
+    asked.calls += [("trace", ("3.3",), {**one, **WORDS}) for one in given]
+    for one in given[:2]:
+        CALLS["trace"]("3.3", **one, **WORDS)
     monkeypatch.setattr(traced, "prepare", lambda wanted: pytest.fail(f"{wanted} was there"))
     figures.prepare(BOOK, [asked])
 

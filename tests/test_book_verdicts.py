@@ -144,6 +144,21 @@ def test_a_request_has_another_key_when_its_file_or_the_puzzle_changes() -> None
     assert {"puzzle.py", "hints.md", "4_transpose_padded.cu"} == {path.name for path in request.made_of}
 
 
+def test_a_verdict_is_made_of_the_headers_and_modules_that_its_part_needs() -> None:
+    parts = [part for puzzle in BOOK.catalog.puzzles for part in puzzle.parts]
+    with_headers = next(part for part in parts if part.headers)
+    beside = next(part for part in parts if len(list(part.puzzle.directory.glob("[a-z]*.py"))) > 1)
+    names = {path.name for path in check_request(BOOK, with_headers.label).made_of}
+    assert {Path(header).name for header in with_headers.headers} <= names
+    modules = {path.name for path in beside.puzzle.directory.glob("[a-z]*.py")}
+    assert modules <= {path.name for path in check_request(BOOK, beside.label).made_of}
+
+
+def test_what_a_command_says_is_made_of_the_file_that_it_names() -> None:
+    request = command_request(BOOK, f"grader debug 3.3 --seed 7 --file {PADDED_BY_TWO}")
+    assert ROOT / PADDED_BY_TWO in request.made_of
+
+
 def test_a_part_that_needs_ones_own_parts_is_solved_after_them() -> None:
     assert check_request(BOOK, "10.8", solution=True).solved == ("10.2", "10.3", "10.4", "10.5", "10.6", "10.7")
     assert check_request(BOOK, "10.8").solved == ()

@@ -280,9 +280,7 @@ def test_a_fault_of_the_grader_is_not_the_learners(judge: Callable[..., PartVerd
 
 
 def test_a_host_finding_stops_the_case_before_it_runs(judge: Callable[..., PartVerdict]) -> None:
-    finding = host(
-        "launch_error", variant="said", error="cudaErrorInvalidValue", reason="2,048 threads a block"
-    )
+    finding = host("launch_error", variant="said", error="cudaErrorInvalidValue", reason="2,048 threads a block")
     pretended = Pretended(host_findings=lambda case, inject: [finding])
     verdict = judge(pretended)
     assert (verdict.stage, kinds(verdict), pretended.runs) == (Stage.record, ["launch_error"], [])
