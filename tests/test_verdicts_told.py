@@ -16,7 +16,7 @@ PARTS = {part.label: part for puzzle in load_catalog(ROOT).puzzles for part in p
 
 @dataclass(frozen=True)
 class Told:
-    """A wrong kernel of a part, and what its first finding says and does not say."""
+    """A wrong kernel of a part, and what its first finding, or its values, say and do not say."""
 
     label: str
     file: str
@@ -50,7 +50,8 @@ def test_a_verdict_tells_the_reason(told: Told, judge: Judge) -> None:
     part = PARTS[told.label]
     verdict = judge(part, ROOT / "tests" / "wrong" / part.puzzle.name / f"{told.file}.cu")
     first = verdict.findings[0]
-    text = " ".join((first.message, first.why, *(text for _, text in first.marks)))
+    patterns = [case.pattern or "" for case in verdict.cases]
+    text = " ".join((first.message, first.why, *patterns, *(text for _, text in first.marks)))
     assert all(said in text for said in told.says), f"{text}\n{shown(verdict)}"
     assert not any(said in text for said in told.never), text
 
