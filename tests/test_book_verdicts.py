@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ from grader.publish.requests import Request, check_request, command_request, cou
 from grader.publish.settings import read_settings
 from grader.publish.store import store, unwanted
 from grader.publish.stored import is_fresh, stored_answer, stored_path, written
-from grader.publish.transcripts import COLUMNS, answers, without_seconds
+from grader.publish.transcripts import COLUMNS, Said, Workspace, answers, without_seconds
 from grader.puzzle import Case
 from tests.book import asked_in, edition
 from tests.judging import ROOT
@@ -203,6 +203,31 @@ def test_what_cannot_be_asked_is_said_and_the_rest_is_asked() -> None:
     assert "`grader hint --nonsense` says: grader: No such option" in refused[0]
     assert "`grader run nothing.cu` says: grader: There is no file nothing.cu" in refused[1]
     assert kept[0].lstrip().startswith("data_race")
+
+
+def test_a_workspace_is_as_it_was_handed_out_after_each_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = replace(check_request(BOOK, "3.4", solution=True), solved=("3.2",))
+    typed: list[tuple[str, ...]] = []
+    texts: list[str] = []
+    with Workspace(BOOK.catalog) as workspace:
+        file = workspace.root / request.place
+
+        def fake(arguments: Sequence[str]) -> Said:
+            typed.append(tuple(arguments))
+            texts.append(file.read_text(encoding="utf-8"))
+            (workspace.root / ".grader").mkdir(exist_ok=True)
+            return Said(0, "passed\n", "")
+
+        monkeypatch.setattr(workspace, "typed", fake)
+        handed_out = file.read_text(encoding="utf-8")
+        assert workspace.answer(request) == "passed\n"
+        assert typed == [("check", "3.2", "--device", "software"), request.arguments]
+        assert texts[-1] == request.text != handed_out
+        assert file.read_text(encoding="utf-8") == handed_out
+        assert not (workspace.root / ".grader").exists()
+        monkeypatch.setattr(workspace, "typed", lambda _: Said(0, f"in {workspace.root}\n", ""))
+        with pytest.raises(UsageError, match="names a folder of this machine"):
+            workspace.answer(request)
 
 
 def test_counts_are_those_of_the_solution_or_of_a_file() -> None:
