@@ -104,6 +104,11 @@ def test_a_pitfall_near_the_solution_shows_what_differs() -> None:
     assert "2.0f" not in changed[1]
 
 
+def test_lines_that_are_left_out_between_two_differences_are_told() -> None:
+    file = "book/attempts/puzzle_02_tiled_gemm/5_gemm_register_tiled.squares_in_one_piece.cu"
+    assert "\n …\n" in calls(VERDICT)["pitfall"]("2.5", file, title="t", caller=lambda: "")
+
+
 def test_a_pitfall_that_shows_nothing_is_told_what_to_name() -> None:
     pitfall = calls("PASSED")["pitfall"]
     with pytest.raises(BookError, match="the verdict points at none; say which to show"):
