@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.catalog import UsageError
+from grader.host_memory import free_bytes
 from grader.puzzle import Case, Number, Part, PuzzleError, Scalar, buffer_bytes
 
+_HELD = 10  # bytes that a check holds at its peak, for each byte of the buffers: shadows, copies, PyTorch in float64
 
-def chosen_cases(part: Part, text: str) -> Sequence[tuple[str, Case]]:
+
+def chosen_cases(part: Part, text: str, *, runs: bool = True) -> Sequence[tuple[str, Case]]:
     """The cases that `--case M=65,N=33` means: the part's own of these sizes, else one new case.
 
-    Scalars that are left out are those of the part's first case.
+    Scalars that are left out are those of the part's first case. Raises UsageError for what is no case of the part, and
+    for one that runs and has no room in this machine's memory.
     """
     given = _numbers(part, text)
     own = [(group, case) for group, cases in part.groups.items() for case in cases]
@@ -21,10 +25,15 @@ def chosen_cases(part: Part, text: str) -> Sequence[tuple[str, Case]]:
     first = own[0][1]
     case = Case.of({**first.params, **given})
     try:
-        for buffer in part.buffers:
-            buffer_bytes(buffer, case.params)
+        size = sum(buffer_bytes(buffer, case.params) for buffer in part.buffers)
     except PuzzleError as error:
         raise UsageError(f"--case {text} cannot be: {error}") from None
+    free = free_bytes()
+    if runs and _HELD * size > free:
+        raise UsageError(
+            f"--case {text} would need some {_HELD * size / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free: "
+            "take smaller sizes. A whole check looks at a part's full size by a sample of its blocks."
+        )
     return [("--case", case)]
 
 

@@ -100,6 +100,15 @@ def test_bad_usage_of_check_is_one_sentence_and_exit_code_2(
     assert told in refused(capsys, *arguments)
 
 
+def test_a_case_without_room_in_memory_is_refused_where_it_would_run(
+    workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.chosen_cases.free_bytes", lambda: 10**9)
+    told = refused(capsys, "check", "1.2", "--case", "n=50_000_000")
+    assert "6.0 GB of memory, and 1.0 GB are free: take smaller sizes" in told
+    assert grader("plan", "1.2", "--solution", "--case", "n=50_000_000") == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

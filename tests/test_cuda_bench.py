@@ -261,13 +261,13 @@ def test_a_small_machine_takes_one_set_of_inputs(
     monkeypatch: pytest.MonkeyPatch, host: float, gpu: float, sets: int
 ) -> None:
     (part,) = (one.part for puzzle in load_catalog().puzzles for one in puzzle.parts if one.label == "1.2")
-    monkeypatch.setattr(room, "_free_bytes", lambda: int(host * 1e9))
+    monkeypatch.setattr(room, "free_bytes", lambda: int(host * 1e9))
     assert room.sets_with_room(part, part.bench, int(gpu * 1e9)) == sets
 
 
 def test_a_machine_that_colab_lends_has_room_for_all_parts_but_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its T4 and its memory; the mean of 10.2 cannot be judged in pieces."""
-    monkeypatch.setattr(room, "_free_bytes", lambda: int(11.0e9))
+    monkeypatch.setattr(room, "free_bytes", lambda: int(11.0e9))
     parts = [one for puzzle in load_catalog().puzzles for one in puzzle.parts if isinstance(one.part, Part)]
     timed = [one for one in parts if one.part.buffers]
     assert [one.label for one in timed if not room.sets_with_room(one.part, one.part.bench, int(15.8e9))] == ["10.2"]

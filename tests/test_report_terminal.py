@@ -217,6 +217,12 @@ def test_the_smallest_case_is_told_and_is_the_one_to_repeat() -> None:
     assert "M=65" not in text
 
 
+def test_a_full_size_of_which_a_sample_was_run_is_none_to_repeat_alone() -> None:
+    sampled = [replace(one, sampled=Sampled(3, 12)) for one in WRONG.cases]
+    assert "--case" in shown(WRONG)
+    assert "--case" not in shown(replace(WRONG, cases=tuple(sampled)))
+
+
 def test_a_passed_part_names_the_next_and_stands_beside_the_reference() -> None:
     sectors = {"memory_l2_theoretical_sectors_global": 12}
     counts = {"kernels": {"k": {"warp_instructions": 300, **sectors}}}

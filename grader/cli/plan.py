@@ -117,7 +117,7 @@ def _print_step(submission: Submission, case: str | None) -> None:
 
 def _case(submission: Submission, case: str | None) -> Case:
     part = submission.located.part
-    return next(iter(part.cases())) if case is None else chosen_cases(part, case)[0][1]
+    return next(iter(part.cases())) if case is None else chosen_cases(part, case, runs=False)[0][1]
 
 
 def _record(submission: Submission, case: str | None) -> Plan:

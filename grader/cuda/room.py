@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 from grader.cuda.input_sets import SETS
 from grader.cuda.pieces import memory_to_judge
+from grader.host_memory import free_bytes
 from grader.puzzle import Case, Part, buffer_bytes
 
 _COMPARING = 8  # bytes that a comparison as a whole holds at its peak, for each byte of the buffers
@@ -21,7 +19,7 @@ def sets_with_room(part: Part, case: Case, gpu_bytes: int | None = None) -> int:
     """
     inputs = sum(buffer_bytes(buffer, case.params) for buffer in part.buffers if buffer.is_read)
     results = sum(buffer_bytes(buffer, case.params) for buffer in part.results)
-    judging, free = results + memory_to_judge(part, case), _free_bytes()
+    judging, free = results + memory_to_judge(part, case), free_bytes()
     for sets in (SETS, 1):
         on_gpu = _BESIDE * (_all_bytes(part, case) + sets * inputs + _CONTEXT_BYTES)
         if sets * (inputs + results) + judging <= free and (sets == 1 or gpu_bytes is None or on_gpu <= gpu_bytes):
@@ -31,17 +29,8 @@ def sets_with_room(part: Part, case: Case, gpu_bytes: int | None = None) -> int:
 
 def has_room_to_explain(part: Part, case: Case) -> bool:
     """Whether the host can compare the results as a whole, which tells more of wrong values than piece by piece."""
-    return _COMPARING * _all_bytes(part, case) <= _free_bytes()
+    return _COMPARING * _all_bytes(part, case) <= free_bytes()
 
 
 def _all_bytes(part: Part, case: Case) -> int:
     return sum(buffer_bytes(buffer, case.params) for buffer in part.buffers)
-
-
-def _free_bytes() -> int:
-    """The host's free memory; where nobody can say, we hope."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, ValueError, StopIteration):
-        return sys.maxsize

@@ -298,7 +298,7 @@ def _next_steps(part: PartVerdict, around: Surroundings) -> Iterator[str]:
     has_story = part.stage in _RUN and any(one.params for one in part.cases) and not is_python(around.source)
     if part.state is State.wrong and has_story and around.own_file:
         yield _say("next_debug", label=part.label)
-    failed = next((result for result in part.cases if not result.passed), None)
+    failed = next((result for result in part.cases if not result.passed and result.sampled is None), None)
     if failed is not None and part.state is State.wrong and around.own_file and failed.params:
         params = part.smallest.params if part.smallest is not None else failed.params
         case = ",".join(f"{name}={value}" for name, value in params.items())
