@@ -18,6 +18,7 @@ from grader.cli.manual import help_texts
 from grader.explain import KINDS
 from grader.leaderboard.entry import results_text
 from grader.publish import calls, frame
+from grader.publish.boards import read_boards
 from grader.publish.lexer import VerdictLexer
 from grader.publish.mathml import breakable, mathml
 from grader.publish.settings import Settings, book_of, read_settings
@@ -227,6 +228,15 @@ def test_results_of_a_class_become_pages_of_the_site(catalog: Catalog, tmp_path:
     assert all("../leaderboard.html" in board.links for board in boards.values())
     assert not list(broken(pages_of(site)))
     assert entries[0].player.name in (site / "leaderboard.html").read_text(encoding="utf-8")
+
+
+def test_boards_of_puzzles_that_the_course_leaves_out_are_left_out(catalog: Catalog, tmp_path: Path) -> None:
+    entries = [kept.entry for kept in few(catalog.puzzles[0].parts[1])]
+    (tmp_path / "ours.json").write_text(results_text(entries), encoding="utf-8")
+    for puzzles, count in (([1], 1), ([2], 0)):
+        path = little_book(tmp_path, f'puzzles = {puzzles}\nleaderboard = ["ours.json"]\n{SETTINGS}')
+        known, _ = read_boards(read_settings(path, catalog), catalog, lambda _: None)
+        assert len(known) == count
 
 
 # ---- pieces ----
