@@ -214,7 +214,7 @@ def test_an_empty_grid_is_wrong_only_where_there_is_work(kind: str) -> None:
     facts = {"variant": "said", "error": "cudaErrorInvalidValue", "reason": "a grid of 0 blocks"}
     refused = Observation(kind, line=8, facts=facts)
     assert "n = 0 is no error" in say(refused, Setting(entry="add", empty="n = 0", zero="n = 0")).why
-    assert "The result has a value all the same" in say(refused, Setting(entry="add", zero="n = 0")).why
+    assert "the result has a value all the same" in say(refused, Setting(entry="add", zero="n = 0")).why
     assert "rounds down" in say(refused, Setting(entry="add")).why
 
 
