@@ -7,7 +7,7 @@ Wrong values that fit one of these tell the mistake: "as if only the first 16 of
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -29,8 +29,11 @@ _FRAGMENT = 16  # elements of a fragment's row, which a leading dimension is mis
 Supposed = tuple[str, Mapping[str, object], Case, Tensors]
 
 
-def suppositions(part: Part, case: Case, buffer: Buffer, inputs: Tensors, threads: int) -> Iterator[Candidate]:
-    """Results that `buffer` would have under one mistake each; `threads` is the block size, 0 if unknown.
+def suppositions(
+    part: Part, case: Case, buffer: Buffer, inputs: Tensors, threads: int, blocks: Sequence[int] = ()
+) -> Iterator[Candidate]:
+    """Results that `buffer` would have under one mistake each; `threads` is the block size, 0 if unknown, and `blocks`
+    are the grid's extents.
 
     `inputs` hold their values from before the run. Each is computed when it is asked for; none where that takes long,
     and none of a list of op calls, whose writer has neither a kernel nor an index to mistake.
@@ -40,7 +43,7 @@ def suppositions(part: Part, case: Case, buffer: Buffer, inputs: Tensors, thread
     work: Work = call_by_name(part.work, case.params)
     if work.flops + work.bytes // 4 > _MOST_OPERATIONS:
         return
-    for key, facts, supposed, changed in _all(part, case, inputs, threads):
+    for key, facts, supposed, changed in _all(part, case, inputs, threads, blocks):
         for result in _result(part, buffer, supposed, changed):
             yield Candidate(f"supposed.{key}", _picked(result), facts, borrowed=result.numel() > 1)
 
@@ -63,9 +66,9 @@ def _picked(result: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
     return lambda places: result[places]
 
 
-def _all(part: Part, case: Case, inputs: Tensors, threads: int) -> Iterator[Supposed]:
+def _all(part: Part, case: Case, inputs: Tensors, threads: int, blocks: Sequence[int]) -> Iterator[Supposed]:
     for dim in _summed(part):
-        yield from _too_few(part, case, inputs, dim, threads)
+        yield from _too_few(part, case, inputs, dim, threads, blocks)
     yield from _inputs_mistaken(case, inputs)
     yield from _scalars_mistaken(part, case, inputs)
 
@@ -81,12 +84,15 @@ def _summed(part: Part) -> list[Dim]:
     return [*names, *sorted(dim for dim in read - kept if isinstance(dim, int) and dim > 1)]
 
 
-def _too_few(part: Part, case: Case, inputs: Tensors, dim: Dim, threads: int) -> Iterator[Supposed]:
+def _too_few(
+    part: Part, case: Case, inputs: Tensors, dim: Dim, threads: int, blocks: Sequence[int]
+) -> Iterator[Supposed]:
     count = int(case.params[dim]) if isinstance(dim, str) else dim
     named = {"dim": dim if isinstance(dim, str) else sentence("patterns", "fixed"), "all": count}
     every = range(count)
     pieces = [piece for piece in dict.fromkeys((*((threads,) if threads > 1 else ()), *_PIECES)) if piece < count]
-    shorter = dict.fromkeys([count - 1, *(count // piece * piece for piece in pieces), *pieces])
+    rounded = (count // extent * extent for extent in (*pieces, *blocks) if extent > 1)  # as many for each, no more
+    shorter = dict.fromkeys([count - 1, *rounded, *pieces])
     for first in (first for first in shorter if 0 < first < count):
         yield _kept(part, case, inputs, dim, every[:first], "first_of", {**named, "count": first})
     if count > 1:

@@ -259,7 +259,7 @@ class Trial:
             block=block,
             allowed=wrong.allowed,
             mistaken=mistakes(self.part, self.case, wrong.buffer, inputs),
-            supposed=suppositions(self.part, self.case, wrong.buffer, inputs, block[0] * block[1] * block[2]),
+            supposed=suppositions(self.part, self.case, wrong.buffer, inputs, block[0] * block[1] * block[2], grid),
         )
 
     def result(

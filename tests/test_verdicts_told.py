@@ -31,6 +31,7 @@ TOLD = [
     Told("5.8", "columns_not_zeroed", ("An atomic begins with what is there",), ("counts bytes",)),
     Told("5.3", "sum_zeroed_afterwards", ("The memset stands behind the launch",)),
     Told("5.4", "twice_a_launch_of_no_blocks", ("leave that launch out", "another launch"), ("launch nothing",)),
+    Told("5.8", "columns_rows_rounded_down", ("as if only the first 6 of the 8 along rows counted", "smaller piece")),
     Told("3.2", "naive_threads_exchanged", ("is x, or y, of the thread the row?",), ("blockIdx.y",)),
     Told("3.3", "tiled_tile_not_turned", ("it was to move", "exchange made once"), ("whatever else should come in",)),
     Told("3.3", "tiled_returns_at_the_edge", ("returns before a barrier stores nothing behind it",)),
