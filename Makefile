@@ -4,7 +4,7 @@ TORCH_INDEX ?=
 SECONDS ?= 300
 SEED ?= 1
 BIN := .venv/bin
-CXX_SOURCES = $(shell find grader puzzles solutions tests -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp')
+CXX_SOURCES = $(shell find book grader puzzles solutions tests -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp')
 
 .PHONY: help setup demo book test thorough sanitized fuzz lint format bench gpu clean
 

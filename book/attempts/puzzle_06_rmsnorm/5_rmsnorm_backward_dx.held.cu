@@ -69,8 +69,7 @@ __global__ void __launch_bounds__(1024)  // as many threads as a wide row has: s
     for (int k = 0; k < of_thread; ++k, at += step)
         g[k] = times(load_four(w, at, cols), load_four(dy + begin, at, cols));
     float2 sums = {0.0f, 0.0f};
-    for (int k = 0; k < of_thread; ++k)
-        sums = {sums.x + dot(value[k], value[k]), sums.y + dot(g[k], value[k])};
+    for (int k = 0; k < of_thread; ++k) sums = {sums.x + dot(value[k], value[k]), sums.y + dot(g[k], value[k])};
     for (; at < cols; at += step) {  // what is past all that is held
         const float4 far = load_four(x + begin, at, cols);
         const float4 of_far = times(load_four(w, at, cols), load_four(dy + begin, at, cols));

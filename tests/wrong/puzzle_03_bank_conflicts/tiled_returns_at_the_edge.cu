@@ -10,7 +10,8 @@ __global__ void transpose_tiled_kernel(const float* __restrict__ in, float* __re
     const unsigned across = (cols + size - 1) / size;
     const std::size_t row0 = blockIdx.x / across * size;
     const std::size_t col0 = blockIdx.x % across * size;
-    const unsigned x = threadIdx.x; if (row0 + threadIdx.y >= rows || col0 + x >= cols) return; // goes along a row on both sides: of in first, of out afterwards
+    const unsigned x = threadIdx.x;  // goes along a row on both sides: of in first, of out afterwards
+    if (row0 + threadIdx.y >= rows || col0 + x >= cols) return;
     for (unsigned y = threadIdx.y; y < size; y += high) {
         if (row0 + y < rows && col0 + x < cols) tile[y][x] = in[(row0 + y) * cols + col0 + x];
     }

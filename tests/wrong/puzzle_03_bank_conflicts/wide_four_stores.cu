@@ -24,7 +24,11 @@ __global__ void transpose_wide_kernel(const float* __restrict__ in, float* __res
         if (col0 + y < cols && row0 + 4 * x < rows) {
             const unsigned at = 4 * ((y / 4) ^ x) + y % 4;
             const float4 quad = {tile[4 * x][at], tile[4 * x + 1][at], tile[4 * x + 2][at], tile[4 * x + 3][at]};
-            float* to = out + (col0 + y) * rows + row0 + 4 * x; to[0] = quad.x; to[1] = quad.y; to[2] = quad.z; to[3] = quad.w;
+            float* to = out + (col0 + y) * rows + row0 + 4 * x;
+            to[0] = quad.x;
+            to[1] = quad.y;
+            to[2] = quad.z;
+            to[3] = quad.w;
         }
     }
 }

@@ -14,8 +14,8 @@ __global__ void transpose_wide_kernel(const float* __restrict__ in, float* __res
     for (unsigned i = threadIdx.x; i < size * quads; i += threads) {
         const unsigned y = i / quads, x = i % quads;
         if (row0 + y < rows && col0 + 4 * x < cols) {
-            
-            *reinterpret_cast<float4*>(&tile[y][4 * (x ^ (y / 4))]) = reinterpret_cast<const float4*>(in)[(row0 + y) * cols + col0 + 4 * x];
+            *reinterpret_cast<float4*>(&tile[y][4 * (x ^ (y / 4))]) =
+                reinterpret_cast<const float4*>(in)[(row0 + y) * cols + col0 + 4 * x];
         }
     }
     __syncthreads();
