@@ -6,7 +6,7 @@ SEED ?= 1
 BIN := .venv/bin
 CXX_SOURCES = $(shell find book grader puzzles solutions tests -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo book test thorough sanitized fuzz lint format bench gpu clean
+.PHONY: help setup demo book pages test thorough sanitized fuzz lint format bench gpu clean
 
 help:           ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile
@@ -20,8 +20,11 @@ demo: setup     ## grade puzzle 1 twice: the untouched skeletons, then the solut
 book: setup     ## the book as a site, which needs no server, and as an EPUB: build/book
 	@$(BIN)/grader book build
 
-test: setup     ## all tests but those under sanitizers, on all cores (up to 8)
-	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal -m "not sanitizers"
+pages: setup    ## the whole book built, and each page of it opened in Chromium: a minute
+	@$(BIN)/python -m pytest -m whole_book tests/test_book_whole.py
+
+test: setup     ## all tests but those of `pages` and `sanitized`, on all cores (up to 8)
+	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal -m "not sanitizers and not whole_book"
 
 thorough: setup ## those too, and all of which an ordinary run tries a sample, which takes many minutes more
 	@GRADER_THOROUGH=1 $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal

@@ -7,6 +7,7 @@ built goes into the ordinary cache; notes on a learner's progress go into a fold
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -30,6 +31,8 @@ def pytest_configure() -> None:
     while they wait for each other, and judging takes three times the processor time.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's job in the background; some tests press Ctrl-C
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
