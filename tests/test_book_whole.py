@@ -1,4 +1,4 @@
-"""The whole book, built as an instructor builds it: once, and then looked at from all sides."""
+"""The whole book, built as an instructor builds it: once, and then looked at from all sides, in a browser too."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return build(settings, catalog, out, help_texts(cli.app), epub=True, tell=lambda _: None)
 
 
-def test_the_whole_book_is_built_and_sound(book: Built, tmp_path: Path) -> None:
+def test_the_whole_book_is_built_and_sound(book: Built) -> None:
     assert (book.warnings, book.notes) == ((), ())
     site = book.index.parent
     pages = pages_of(site)
@@ -41,14 +41,13 @@ def test_the_whole_book_is_built_and_sound(book: Built, tmp_path: Path) -> None:
         assert page.elements.count("h1") == 1, page.path
     assert book.epub is not None
     assert list(faults_of_epub(book.epub)) == []
-    if browser.programs() is not None:
-        look_at(sorted(pages), site, tmp_path)
 
 
-def look_at(pages: list[Path], site: Path, folder: Path) -> None:
-    """Every page at both widths, light and dark."""
-    with browser.started(folder) as window:
-        for page in pages:
+@pytest.mark.skipif(browser.programs() is None, reason="there is no Chromium with its driver")
+def test_every_page_opens_at_both_widths_light_and_dark_and_a_word_is_found(book: Built, tmp_path: Path) -> None:
+    site = book.index.parent
+    with browser.started(tmp_path) as window:
+        for page in sorted(pages_of(site)):
             for width in (DESKTOP, PHONE):
                 for dark in (False, True):
                     window.open(page, width=width, dark=dark)

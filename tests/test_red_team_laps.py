@@ -96,6 +96,12 @@ def test_it_gains_nothing_with_all_of_them(name: str, tmp_path: Path) -> None:
     assert not timed(name, tmp_path).gains(HONEST)
 
 
+@pytest.mark.parametrize("name", ["finds_old_shared_memory", "finds_old_reserved_memory", "finds_old_local_memory"])
+def test_what_is_cleared_between_laps_is_so_though_inputs_stay_the_same(name: str, tmp_path: Path) -> None:
+    """With fresh inputs kept answers are wrong; without, only the clearing stands against them."""
+    assert not timed(name, tmp_path, ("fresh_inputs",)).gains(HONEST)
+
+
 def test_laps_that_are_skipped_are_seen_whichever_they_are(tmp_path: Path) -> None:
     findings = timed(BY_CHANCE, tmp_path).findings
     assert findings
