@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
 _SECONDS = 30  # for each answer
@@ -33,6 +34,9 @@ def programs() -> tuple[str, str] | None:
     """The browser and its driver."""
     browser, driver = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
     return (browser, driver) if browser and driver else None
+
+
+needed = pytest.mark.skipif(programs() is None, reason="there is no Chromium with its driver")
 
 
 class Browser:

@@ -44,7 +44,6 @@ from tests.results import few, with_hash
 
 # What the libraries themselves still call is theirs to change; they are pinned.
 pytestmark = pytest.mark.filterwarnings("ignore:.*Check CHANGES for Sphinx API modifications")
-in_browser = pytest.mark.skipif(browser.programs() is None, reason="there is no Chromium with its driver")
 DESKTOP, PHONE = 1280, 375
 
 
@@ -119,7 +118,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
-@in_browser
+@browser.needed
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 def test_pages_open_from_the_disk_without_a_complaint_and_no_wider_than_the_window(
     built: Built, pages: Mapping[Path, PageOf], window: Browser, width: int
@@ -132,7 +131,7 @@ def test_pages_open_from_the_disk_without_a_complaint_and_no_wider_than_the_wind
     assert window.said() == []
 
 
-@in_browser
+@browser.needed
 def test_the_search_finds_a_word_without_a_server(built: Built, window: Browser) -> None:
     window.open(built.index.parent / "search.html")
     window.run("location.search = '?q=zebra'")
@@ -141,7 +140,7 @@ def test_the_search_finds_a_word_without_a_server(built: Built, window: Browser)
     assert window.said() == []
 
 
-@in_browser
+@browser.needed
 def test_the_switch_for_light_and_dark_is_followed_by_figures(built: Built, window: Browser) -> None:
     window.open(built.index, dark=False)
     paper = """
@@ -155,7 +154,7 @@ def test_the_switch_for_light_and_dark_is_followed_by_figures(built: Built, wind
     assert [window.run(paper, theme) for theme in ("auto", "light", "dark")] == ["#ffffff", "#ffffff", "#14181d"]
 
 
-@in_browser
+@browser.needed
 def test_one_gets_to_the_text_by_keyboard(built: Built, window: Browser) -> None:
     window.open(built.index.parent / "chapters" / "puzzle-01.html")
     assert window.run("return document.querySelector('a.skip-to-content').hash") == "#furo-main-content"

@@ -43,7 +43,7 @@ def test_the_whole_book_is_built_and_sound(book: Built) -> None:
     assert list(faults_of_epub(book.epub)) == []
 
 
-@pytest.mark.skipif(browser.programs() is None, reason="there is no Chromium with its driver")
+@browser.needed
 def test_every_page_opens_at_both_widths_light_and_dark_and_a_word_is_found(book: Built, tmp_path: Path) -> None:
     site = book.index.parent
     with browser.started(tmp_path) as window:

@@ -302,7 +302,6 @@ def test_the_command_writes_them(
 
 # ---- in a browser ----
 
-in_browser = pytest.mark.skipif(browser.programs() is None, reason="there is no Chromium with its driver")
 SIZES = [(1280, 900), (1024, 768), (768, 1024), (375, 800), (320, 700)]
 
 
@@ -341,7 +340,7 @@ OVERLAPPING = """
 """
 
 
-@in_browser
+@browser.needed
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_pages_fit_every_screen_without_a_word_on_the_console(
     window: Browser, site: Path, width: int, height: int
@@ -353,7 +352,7 @@ def test_pages_fit_every_screen_without_a_word_on_the_console(
         assert window.said() == []
 
 
-@in_browser
+@browser.needed
 def test_a_name_as_long_as_may_be_fits_too(window: Browser, catalog: Catalog, tmp_path: Path) -> None:
     part = catalog.puzzles[0].parts[1]
     entry = result(part, 0.9, device="NVIDIA " + "H200" * 20, rivals={"reference": 0.9, "ceiling": 0.7})
@@ -367,7 +366,7 @@ def test_a_name_as_long_as_may_be_fits_too(window: Browser, catalog: Catalog, tm
 COLOURS = "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number);"
 
 
-@in_browser
+@browser.needed
 def test_the_theme_is_the_systems_until_the_button_is_used(window: Browser, site: Path) -> None:
     page = site / "index.html"
     window.open(page, dark=False)
@@ -403,7 +402,7 @@ CONTRAST = """
 """
 
 
-@in_browser
+@browser.needed
 @pytest.mark.parametrize("dark", [False, True])
 def test_all_words_can_be_read_in_both_themes(window: Browser, site: Path, dark: bool) -> None:
     """A contrast of 4.5 to 1 at least, as WCAG's level AA asks."""
@@ -412,7 +411,7 @@ def test_all_words_can_be_read_in_both_themes(window: Browser, site: Path, dark:
         assert window.run(CONTRAST) == []
 
 
-@in_browser
+@browser.needed
 def test_a_heading_sorts_by_its_column(window: Browser, site: Path, known: Known) -> None:
     window.open(site / page_name(known[0][0]))
     cells = "return [...document.querySelectorAll('#device-1 tbody tr')].map((row) => row.cells[{}].dataset.value);"
@@ -426,7 +425,7 @@ def test_a_heading_sorts_by_its_column(window: Browser, site: Path, known: Known
     assert names == sorted(names, key=str.lower)
 
 
-@in_browser
+@browser.needed
 def test_without_scripts_everything_is_there(window: Browser, site: Path, known: Known) -> None:
     part, boards = known[0]
     window.without_scripts(off=True)
@@ -439,7 +438,7 @@ def test_without_scripts_everything_is_there(window: Browser, site: Path, known:
     assert 'id="theme" type="button" hidden' in html
 
 
-@in_browser
+@browser.needed
 def test_a_hostile_result_runs_nothing(window: Browser, catalog: Catalog, tmp_path: Path) -> None:
     part = catalog.puzzles[0].parts[1]
     write_pages(tmp_path, [(part, boards_of(part, hostile(part)))])
@@ -451,7 +450,7 @@ def test_a_hostile_result_runs_nothing(window: Browser, catalog: Catalog, tmp_pa
         assert window.said() == []
 
 
-@in_browser
+@browser.needed
 def test_the_policy_stops_what_the_templates_would_let_through(window: Browser, site: Path, tmp_path: Path) -> None:
     """The second lock: a script that stands in the page all the same does not run."""
     text = (site / "index.html").read_text(encoding="utf-8")
@@ -469,7 +468,7 @@ def pictures(window: Browser, site: Path, folder: Path) -> Any:
             window.picture(folder / f"{page.stem}-{width}-{'dark' if dark else 'light'}.png")
 
 
-@in_browser
+@browser.needed
 def test_a_picture_of_a_page_is_as_long_as_the_page(window: Browser, site: Path, tmp_path: Path) -> None:
     pictures(window, site, tmp_path)
     assert len(list(tmp_path.glob("*.png"))) == 4 * len(pages(site))

@@ -9,10 +9,10 @@ import pytest
 
 from grader.trace.page import page
 from grader.trace.steps import steps_of
-from tests.browser import Browser, programs, started
+from tests.browser import Browser, needed, started
 from tests.traces import recorder
 
-pytestmark = pytest.mark.skipif(programs() is None, reason="there is no Chromium here")
+pytestmark = needed
 
 KEY = "document.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true}));"
 NUMBER = "return +document.getElementById('step').value;"
